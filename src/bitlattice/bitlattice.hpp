@@ -1,6 +1,6 @@
 // The bitlattice engine (Ising, lattices of one to four dimensions, one bit per site): one large
-// system, or several side by side, updated by checkerboard Metropolis or Glauber. The lattice is
-// regular and given by its extents, without a graph, so that systems of more than 2^32 sites are
+// replica, or several side by side, updated by checkerboard Metropolis or Glauber. The lattice is
+// regular and given by its extents, without a graph, so that replicas of more than 2^32 sites are
 // possible.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace rewise {
 
-// Bytes of the spins of one system: N / 8, rows padded to whole groups of 256 sites. Throws
+// Bytes of the spins of one replica: N / 8, rows padded to whole groups of 256 sites. Throws
 // Error(usage) for unsupported extents.
 std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
 
-// Runs on the CPU, a CUDA device, or several devices that share every system (shared.hpp). Throws
-// Error(usage) for Potts and, when advanced, for cluster updates; Error(device) if the systems do
+// Runs on the CPU, a CUDA device, or several devices that share every replica (shared.hpp). Throws
+// Error(usage) for Potts and, when advanced, for cluster updates; Error(device) if the replicas do
 // not fit into the memory.
 std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
                                                const EngineSpec& spec,

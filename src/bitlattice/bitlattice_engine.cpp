@@ -59,34 +59,34 @@ void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options)
 
 namespace {
 
-void check_memory(const std::string& device, const Layout& layout, std::size_t systems,
+void check_memory(const std::string& device, const Layout& layout, std::size_t replicas,
                   std::uint64_t need, std::uint64_t free) {
-  require_memory(device, fmt::format("{} sites x {} systems", layout.sites(), systems), need, free,
+  require_memory(device, fmt::format("{} sites x {} replicas", layout.sites(), replicas), need,
+                 free,
                  "reduce replicas, temperatures or the size, or use more devices or machines");
 }
 
 }  // namespace
 
-void check_machine_memory(const Layout& layout, std::size_t systems) {
-  check_memory("cpu", layout, systems, 4 * layout.words() * systems,
+void check_machine_memory(const Layout& layout, std::size_t replicas) {
+  check_memory("cpu", layout, replicas, 4 * layout.words() * replicas,
                static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                    static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
-void check_device_memory(const Layout& layout, std::size_t systems, int device,
+void check_device_memory(const Layout& layout, std::size_t replicas, int device,
                          std::uint64_t free) {
-  check_memory(fmt::format("cuda:{}", device), layout, systems,
-               (4 * layout.words() + 16) * systems + (64u << 20), free);
+  check_memory(fmt::format("cuda:{}", device), layout, replicas,
+               (4 * layout.words() + 16) * replicas + (64u << 20), free);
 }
 
 BitlatticeEngine::BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
     : EngineBase(EngineKind::bitlattice, spec, layout.sites(), layout.bonds(),
                  spec.betas.size() * spec.replicas, 4 * layout.words()),
       layout_(layout),
-      rules_(layout.dim, spec),
-      systems_(replicas_) {}
+      rules_(layout.dim, spec) {}
 
-bool BitlatticeEngine::advance_systems(
+bool BitlatticeEngine::advance_replicas(
     const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
     const std::function<void(std::size_t, std::size_t, std::uint64_t, std::uint64_t)>& run) {
   if (schedule.cluster > 0) {
@@ -96,22 +96,22 @@ bool BitlatticeEngine::advance_systems(
                     "bytespin or multispin engine)",
                     to_string(schedule), std::max(schedule.local, 1u)));
   }
-  const std::uint64_t steps = check_steps(schedule, cycles), total = steps * systems_;
+  const std::uint64_t steps = check_steps(schedule, cycles), total = steps * replicas_;
   while (sweeps_ahead_ < total) {
     const double start = now();
-    const std::uint64_t step = step_ + sweeps_ahead_ / systems_;
-    const std::size_t first = sweeps_ahead_ % systems_;
+    const std::uint64_t step = step_ + sweeps_ahead_ / replicas_;
+    const std::size_t first = sweeps_ahead_ % replicas_;
     std::uint64_t sweeps = total - sweeps_ahead_;
     if (options.stop) {
       const double fit = sweep_seconds_ > 0 ? kPieceSeconds / sweep_seconds_ : 1;
       if (fit < static_cast<double>(sweeps))
         sweeps = static_cast<std::uint64_t>(std::max(fit, 1.0));
     }
-    if (first == 0 && sweeps >= systems_) {
-      sweeps -= sweeps % systems_;
-      run(0, systems_, step, sweeps / systems_);
+    if (first == 0 && sweeps >= replicas_) {
+      sweeps -= sweeps % replicas_;
+      run(0, replicas_, step, sweeps / replicas_);
     } else {
-      sweeps = std::min<std::uint64_t>(sweeps, systems_ - first);
+      sweeps = std::min<std::uint64_t>(sweeps, replicas_ - first);
       run(first, first + sweeps, step, 1);
     }
     sweeps_ahead_ += sweeps;
@@ -126,25 +126,25 @@ bool BitlatticeEngine::advance_systems(
   return true;
 }
 
-std::vector<std::uint8_t> BitlatticeEngine::save_way() const {
+std::vector<std::uint8_t> BitlatticeEngine::save_progress() const {
   std::vector<std::uint8_t> way(8);
   std::memcpy(way.data(), &sweeps_ahead_, 8);
   return way;
 }
 
-bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
+bool BitlatticeEngine::restore_progress(std::uint64_t step, Bytes way) {
   std::memcpy(&sweeps_ahead_, way.data(), 8);
-  return sweeps_ahead_ / systems_ <= kMostSteps - step;
+  return sweeps_ahead_ / replicas_ <= kMostSteps - step;
 }
 
 // A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any
 // type.
-void BitlatticeEngine::read_part(std::size_t system, std::span<std::uint8_t> out) const {
-  read_words(system, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
+void BitlatticeEngine::read_part(std::size_t replica, std::span<std::uint8_t> out) const {
+  read_words(replica, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
 }
 
-void BitlatticeEngine::write_part(std::size_t system, Bytes spins) {
-  write_words(system, 0, {reinterpret_cast<const std::uint32_t*>(spins.data()), spins.size() / 4});
+void BitlatticeEngine::write_part(std::size_t replica, Bytes spins) {
+  write_words(replica, 0, {reinterpret_cast<const std::uint32_t*>(spins.data()), spins.size() / 4});
 }
 
 void BitlatticeEngine::check_spins(Bytes spins) const {
@@ -161,7 +161,8 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
 }
 
 // Processes several rows at a time.
-void BitlatticeEngine::hash_part(std::size_t system, const std::function<void(Bytes)>& hash) const {
+void BitlatticeEngine::hash_part(std::size_t replica,
+                                 const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();
   const std::uint32_t chunk =
       std::clamp<std::uint32_t>((1u << 18) / stride, 1u, layout_.rows);  // rows
@@ -172,7 +173,7 @@ void BitlatticeEngine::hash_part(std::size_t system, const std::function<void(By
        first += std::min(chunk, layout_.rows - first)) {
     const std::uint32_t rows = std::min(chunk, layout_.rows - first);
     for (std::uint64_t colour = 0; colour < 2; ++colour) {
-      read_words(system, colour * layout_.colour_words() + std::uint64_t{first} * stride,
+      read_words(replica, colour * layout_.colour_words() + std::uint64_t{first} * stride,
                  std::span(colours[colour]).first(std::size_t{rows} * stride));
     }
     for (std::uint32_t r = 0; r < rows; ++r) {
@@ -186,9 +187,9 @@ void BitlatticeEngine::hash_part(std::size_t system, const std::function<void(By
   }
 }
 
-void BitlatticeEngine::read_replica(std::size_t system, std::span<std::uint8_t> out) const {
+void BitlatticeEngine::read_replica(std::size_t replica, std::span<std::uint8_t> out) const {
   auto next = out.begin();
-  hash_part(system, [&](Bytes spins) { next = std::copy(spins.begin(), spins.end(), next); });
+  hash_part(replica, [&](Bytes spins) { next = std::copy(spins.begin(), spins.end(), next); });
 }
 
 }  // namespace rewise::bitlattice

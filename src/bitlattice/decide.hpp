@@ -114,10 +114,10 @@ RW_HD Decision decide_quickly(const Draws& draws, const PhiloxItem& item, unsign
 // The sites that use the next random words: at each bit, the site of the first word that is waiting
 // there. taken: bits at which some word is waiting. before[w]: bits at which a word before w is
 // waiting, so that w must wait longer.
-struct DigitTurn {
+struct DigitRound {
   std::uint32_t before[kGroupWords], taken;
 
-  RW_HD explicit DigitTurn(const std::uint32_t* wait) {
+  RW_HD explicit DigitRound(const std::uint32_t* wait) {
     taken = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -132,8 +132,8 @@ struct DigitTurn {
 // Compares the four digits of `level` for the sites of one turn (rules.hpp). A site that waits for
 // a later turn stays open, and that turn overwrites its `below`.
 template <int kDim>
-RW_HD void take_turn(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
-                     const std::uint32_t* wait, const DigitTurn& now, Decision* of) {
+RW_HD void compare_round(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
+                         const std::uint32_t* wait, const DigitRound& now, Decision* of) {
   Decision all{now.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
@@ -165,9 +165,9 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 #pragma unroll
 #endif
     for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
-    DigitTurn now(wait);
+    DigitRound now(wait);
     if (now.taken == 0) return;
-    take_turn<kDim>(draws, item, level, 0, wait, now, of);
+    compare_round<kDim>(draws, item, level, 0, wait, now, of);
     for (unsigned turn = 1;; ++turn) {
       std::uint32_t waiting = 0;
 #if defined(__CUDA_ARCH__)
@@ -178,8 +178,8 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
         waiting |= wait[w];
       }
       if (waiting == 0) break;
-      now = DigitTurn(wait);
-      take_turn<kDim>(draws, item, level, turn, wait, now, of);
+      now = DigitRound(wait);
+      compare_round<kDim>(draws, item, level, turn, wait, now, of);
     }
   }
 }

@@ -1,4 +1,4 @@
-// The bitlattice engine on the CPU: the strips of all systems are spread over the threads, colour
+// The bitlattice engine on the CPU: the strips of all replicas are spread over the threads, colour
 // by colour.
 #include <fmt/format.h>
 #include <omp.h>
@@ -27,30 +27,30 @@ class CpuEngine final : public BitlatticeEngine {
   void measure(Observation& out) override;
 
  private:
-  std::uint32_t* spins_of(std::size_t system) { return spins_.get() + system * layout_.words(); }
-  void read_words(std::size_t system, std::uint64_t first,
+  std::uint32_t* spins_of(std::size_t replica) { return spins_.get() + replica * layout_.words(); }
+  void read_words(std::size_t replica, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
-    std::copy_n(spins_.get() + system * layout_.words() + first, out.size(), out.begin());
+    std::copy_n(spins_.get() + replica * layout_.words() + first, out.size(), out.begin());
   }
-  void write_words(std::size_t system, std::uint64_t first,
+  void write_words(std::size_t replica, std::uint64_t first,
                    std::span<const std::uint32_t> words) override {
-    std::copy(words.begin(), words.end(), spins_of(system) + first);
+    std::copy(words.begin(), words.end(), spins_of(replica) + first);
   }
   void start();
 
   const EngineOptions options_;
   int threads_;
-  std::unique_ptr<std::uint32_t[]> spins_;  // [systems][words]
-  std::vector<Draws> draws_;                // [systems], of the current step
+  std::unique_ptr<std::uint32_t[]> spins_;  // [replicas][words]
+  std::vector<Draws> draws_;                // [replicas], of the current step
 };
 
 CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
     : BitlatticeEngine(layout, spec),
       options_(options),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
-  check_machine_memory(layout_, systems_);
-  spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(systems_ * layout_.words());
-  draws_.resize(systems_);
+  check_machine_memory(layout_, replicas_);
+  spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(replicas_ * layout_.words());
+  draws_.resize(replicas_);
   start();
 }
 
@@ -61,7 +61,7 @@ void CpuEngine::start() {
   const int threads = threads_now(options_, threads_);
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::uint64_t k = 0; k < systems_ * each; ++k) {
+    for (std::uint64_t k = 0; k < replicas_ * each; ++k) {
       start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), spins_of(k / each));
     }
   }
@@ -70,14 +70,14 @@ void CpuEngine::start() {
 bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all);
-  return advance_systems(
+  return advance_replicas(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
 #pragma omp parallel num_threads(threads_now(options_, threads_))
         for (std::uint64_t n = 0; n < steps; ++n) {
 #pragma omp for schedule(static)
-          for (std::size_t system = begin; system < end; ++system) {
-            draws_[system] = draws(system, static_cast<std::uint32_t>(step + n));
+          for (std::size_t replica = begin; replica < end; ++replica) {
+            draws_[replica] = draws(replica, static_cast<std::uint32_t>(step + n));
           }
           for (int colour = 0; colour < 2; ++colour) {
 #pragma omp for schedule(static)
@@ -93,19 +93,19 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 void CpuEngine::measure(Observation& out) {
   const double begin = now();
   const int threads = threads_now(options_, threads_);
-  std::vector<unsigned long long> unequal(systems_), up(systems_);
+  std::vector<unsigned long long> unequal(replicas_), up(replicas_);
   const Words all{0, layout_.colour_words()};
   const std::uint64_t each = strips(all);
-  for (std::size_t system = 0; system < systems_; ++system) {
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
     unsigned long long bonds = 0, sites = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds, sites)
     for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, strip_of(all, k), spins_of(system));
+      const Counts counts = count_strip(layout_, strip_of(all, k), spins_of(replica));
       bonds += counts.unequal;
       sites += counts.up;
     }
-    unequal[system] = bonds;
-    up[system] = sites;
+    unequal[replica] = bonds;
+    up[replica] = sites;
   }
   report(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - begin;

@@ -1,5 +1,5 @@
 // The bitlattice engine on a CUDA device: owns the device's memory and queues the kernels of its
-// systems one after the other on one stream. Waits only if the caller needs numbers.
+// replicas one after the other on one stream. Waits only if the caller needs numbers.
 #include <fmt/format.h>
 
 #include "src/base/clock.hpp"
@@ -32,20 +32,20 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  void sweep(std::size_t system, std::uint32_t step);  // queued
-  void count_systems();                                // queued
-  std::uint32_t* spins_of(std::size_t system) { return spins_.data() + system * layout_.words(); }
-  void read_words(std::size_t system, std::uint64_t first,
+  void sweep(std::size_t replica, std::uint32_t step);  // queued
+  void count_replicas();                                // queued
+  std::uint32_t* spins_of(std::size_t replica) { return spins_.data() + replica * layout_.words(); }
+  void read_words(std::size_t replica, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
-  void write_words(std::size_t system, std::uint64_t first,
+  void write_words(std::size_t replica, std::uint64_t first,
                    std::span<const std::uint32_t> words) override;
 
   const EngineOptions options_;
   const int device_;
   const std::string device_name_;
   CudaStream stream_;
-  DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
-  DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+  DeviceBuffer<std::uint32_t> spins_;          // [replicas][words]
+  DeviceBuffer<unsigned long long> measured_;  // [replicas][2] unequal bonds, sites up
   DeviceBuffer<std::int64_t> sums_;            // allocated by the first measure_on_device()
 };
 
@@ -54,42 +54,42 @@ CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const Engin
       options_(options),
       device_(use_device(options.device)),
       device_name_(fmt::format("cuda:{}", device_)) {
-  check_device_memory(layout_, systems_, device_, free_device_memory());
-  spins_ = DeviceBuffer<std::uint32_t>(systems_ * layout_.words());
-  measured_ = DeviceBuffer<unsigned long long>(2 * systems_);
-  for (std::size_t system = 0; system < systems_; ++system) {
-    launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(system),
-                 hot(system), spins_of(system), stream_.get());
+  check_device_memory(layout_, replicas_, device_, free_device_memory());
+  spins_ = DeviceBuffer<std::uint32_t>(replicas_ * layout_.words());
+  measured_ = DeviceBuffer<unsigned long long>(2 * replicas_);
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(replica),
+                 hot(replica), spins_of(replica), stream_.get());
   }
   stream_.wait();
 }
 
 bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   use();
-  return advance_systems(
+  return advance_replicas(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
         for (std::uint64_t n = 0; n < steps; ++n) {
-          for (std::size_t system = begin; system < end; ++system) {
-            sweep(system, static_cast<std::uint32_t>(step + n));
+          for (std::size_t replica = begin; replica < end; ++replica) {
+            sweep(replica, static_cast<std::uint32_t>(step + n));
           }
         }
         stream_.wait();
       });
 }
 
-void CudaEngine::sweep(std::size_t system, std::uint32_t step) {
-  const Draws drawn = draws(system, step);
+void CudaEngine::sweep(std::size_t replica, std::uint32_t step) {
+  const Draws drawn = draws(replica, step);
   for (const int colour : {0, 1}) {
-    launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, spins_of(system),
+    launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, spins_of(replica),
                   stream_.get());
   }
 }
 
-void CudaEngine::count_systems() {
+void CudaEngine::count_replicas() {
   measured_.clear(stream_.get());
-  for (std::size_t system = 0; system < systems_; ++system) {
-    launch_count(layout_, layout_.all_rows(), spins_of(system), measured_.data() + 2 * system,
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    launch_count(layout_, layout_.all_rows(), spins_of(replica), measured_.data() + 2 * replica,
                  stream_.get());
   }
 }
@@ -97,17 +97,17 @@ void CudaEngine::count_systems() {
 void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
-  count_systems();
+  count_replicas();
   report_sums(measured_.to_host(stream_.get()), out);
   work_.measure_seconds += now() - start;
 }
 
 std::int64_t* CudaEngine::measure_on_device() {
   use();
-  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * systems_);
-  count_systems();
+  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * replicas_);
+  count_replicas();
   launch_report({measured_.data(), 2, measured_.data() + 1, 2}, sum_units(),
-                static_cast<std::uint32_t>(systems_), sums_.data(), stream_.get());
+                static_cast<std::uint32_t>(replicas_), sums_.data(), stream_.get());
   stream_.wait();
   return sums_.data();
 }
@@ -123,17 +123,17 @@ DeviceSpins CudaEngine::device_spins() {
           {static_cast<std::int64_t>(replicas) * 2 * colour, 2 * colour, colour, row, 1}};
 }
 
-void CudaEngine::read_words(std::size_t system, std::uint64_t first,
+void CudaEngine::read_words(std::size_t replica, std::uint64_t first,
                             std::span<std::uint32_t> out) const {
   use();
-  spins_.copy_out(out, stream_.get(), system * layout_.words() + first);
+  spins_.copy_out(out, stream_.get(), replica * layout_.words() + first);
   stream_.wait();
 }
 
-void CudaEngine::write_words(std::size_t system, std::uint64_t first,
+void CudaEngine::write_words(std::size_t replica, std::uint64_t first,
                              std::span<const std::uint32_t> words) {
   use();
-  spins_.copy_in(words, stream_.get(), system * layout_.words() + first);
+  spins_.copy_in(words, stream_.get(), replica * layout_.words() + first);
   stream_.wait();
 }
 

@@ -5,7 +5,7 @@
 // per group, rows padded to whole groups with zeros. The neighbours of a word along other
 // directions are the same word of neighbouring rows. Its neighbours along x are the other colour's
 // same word and that word shifted by one site, forward in rows whose sites have odd x, backward in
-// the others. A colour's words are [rows][stride]; a system is colour 0, then colour 1.
+// the others. A colour's words are [rows][stride]; a replica is colour 0, then colour 1.
 //
 // A slab is some consecutive planes of the slowest extent with its halo: copies of the planes
 // before and after it. It is laid out as a lattice of all these planes; only the addresses of its
@@ -13,7 +13,7 @@
 // within it, so code that updates only inner rows needs no special case at the ends.
 //
 // Trivially copyable, so that it can be passed to kernels by value. It has no 32-bit site numbers:
-// systems of more than 2^32 sites fit.
+// replicas of more than 2^32 sites fit.
 #pragma once
 
 #include <array>
@@ -67,7 +67,7 @@ struct Layout {
 
   RW_HD std::uint32_t stride() const { return kGroupWords * groups; }  // words of a row
   RW_HD std::uint64_t colour_words() const { return std::uint64_t{rows} * stride(); }
-  std::uint64_t words() const { return 2 * colour_words(); }  // of a system
+  std::uint64_t words() const { return 2 * colour_words(); }  // of a replica
   std::uint64_t sites() const { return std::uint64_t{rows} * extent[0]; }
   std::uint64_t bonds() const { return sites() * static_cast<unsigned>(dim); }
   Rows all_rows() const { return {0, rows}; }

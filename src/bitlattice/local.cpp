@@ -299,16 +299,16 @@ HWY_EXPORT(UpdateStrip);
 HWY_EXPORT(CountBits);
 HWY_EXPORT(CountUnequal);
 
-void start_strip(const Layout& layout, const Systems& systems, std::size_t system, int colour,
+void start_strip(const Layout& layout, const ReplicaRules& rules, std::size_t replica, int colour,
                  Words words, std::uint32_t* spins) {
   std::uint32_t* own = spins + (colour == 0 ? 0 : layout.colour_words());
   auto j = static_cast<std::uint32_t>(words.first % layout.stride());
   for (std::uint64_t at = words.first; at < words.last; at += kGroupWords) {
     Words4 random{{~0u, ~0u, ~0u, ~0u}};
-    if (systems.hot(system)) {
+    if (rules.hot(replica)) {
       const std::uint32_t group = layout.first_group + static_cast<std::uint32_t>(at / kGroupWords);
-      random = random_words(systems.spec().seed, Stream::bitlattice_start, item_of(group, colour),
-                            static_cast<std::uint32_t>(system), 0, 0);
+      random = random_words(rules.spec().seed, Stream::bitlattice_start, item_of(group, colour),
+                            static_cast<std::uint32_t>(replica), 0, 0);
     }
     for (std::uint32_t w = 0; w < kGroupWords; ++w) {
       own[at + w] = random.w[w] & layout.site_bits(j + w);

@@ -52,13 +52,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks<kDim, !kDownhill || kPadded>
 }
 
 __device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
-                                            std::uint32_t system, bool hot, std::uint32_t row,
+                                            std::uint32_t replica, bool hot, std::uint32_t row,
                                             std::uint32_t j, std::uint32_t* spins) {
   for (int colour = 0; colour < 2; ++colour) {
     Words4 random{{~0u, ~0u, ~0u, ~0u}};
     if (hot) {
       random = random_words(seed, Stream::bitlattice_start,
-                            item_of(g.first_group + row * g.groups + j, colour), system, 0, 0);
+                            item_of(g.first_group + row * g.groups + j, colour), replica, 0, 0);
     }
     Group own;
 #pragma unroll
@@ -73,13 +73,13 @@ __device__ __forceinline__ void start_group(const Layout& g, std::uint64_t seed,
 
 __global__ void __launch_bounds__(kThreads)
     start_groups(const __grid_constant__ Layout g, Rows rows, std::uint64_t seed,
-                 std::uint32_t system, bool hot, std::uint32_t* spins) {
+                 std::uint32_t replica, bool hot, std::uint32_t* spins) {
   for_my_groups(g, rows, [&](std::uint32_t row, std::uint32_t j) {
-    start_group(g, seed, system, hot, row, j, spins);
+    start_group(g, seed, replica, hot, row, j, spins);
   });
 }
 
-// Digits that are 0 in all thresholds are compared at once, in common cases of large systems.
+// Digits that are 0 in all thresholds are compared at once, in common cases of large replicas.
 template <int kDim, bool kDownhill>
 auto kernel_of(const Layout& g, const Draws& draws) {
   if (g.padded()) return update_groups<kDim, kDownhill, true, 0>;
@@ -93,9 +93,9 @@ auto kernel_of(const Layout& g, const Draws& draws) {
 
 }  // namespace
 
-void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t system, bool hot,
+void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t replica, bool hot,
                   std::uint32_t* spins, cudaStream_t stream) {
-  launch(start_groups, shape_of(g, rows, kThreads), stream, g, rows, seed, system, hot, spins);
+  launch(start_groups, shape_of(g, rows, kThreads), stream, g, rows, seed, replica, hot, spins);
 }
 
 void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
+#include "src/bitlattice/replica_rules.hpp"
 #include "src/bitlattice/strip.hpp"
-#include "src/bitlattice/systems.hpp"
 
 namespace rewise::bitlattice {
 
-// Initialises a strip (strip_of) of one colour of a system.
-void start_strip(const Layout& layout, const Systems& systems, std::size_t system, int colour,
+// Initialises a strip (strip_of) of one colour of a replica.
+void start_strip(const Layout& layout, const ReplicaRules& rules, std::size_t replica, int colour,
                  Words words, std::uint32_t* spins);
 
 // Updates a strip (strip_of) of one colour. Strips of a colour may be updated in any order or

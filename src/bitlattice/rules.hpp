@@ -11,7 +11,7 @@
 //
 // Binary digits are compared one after the other, most significant first, until one differs from
 // the digit of the threshold; at most 32 are used. The counter of a call has stream
-// bitlattice_local, the number of the system, and item = 2 group + colour, where `group` numbers
+// bitlattice_local, the number of the replica, and item = 2 group + colour, where `group` numbers
 // the groups of words of one colour (layout.hpp). Bit b of a random word decides about the site at
 // bit b of a word of the group:
 //   digits 0 .. 7   word w of the group uses the random words of calls 2 w and 2 w + 1
@@ -47,7 +47,7 @@ RW_HD std::uint32_t item_of(std::uint32_t group, int colour) {
   return 2 * group + static_cast<std::uint32_t>(colour);
 }
 
-// The data common to all sites in one sweep of one system.
+// The data common to all sites in one sweep of one replica.
 struct Draws {
   PhiloxUpdate update;
   PhiloxCall call[kCalls];
@@ -79,12 +79,12 @@ inline unsigned common_zeros(const Draws& draws) {
   return zeros;
 }
 
-inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t system,
+inline Draws make_draws(const ThresholdDigits& digits, std::uint64_t seed, std::uint32_t replica,
                         std::uint32_t step) {
   Draws draws;
   draws.update = PhiloxUpdate(seed, Stream::bitlattice_local, step);
   for (std::uint32_t call = 0; call < kCalls; ++call) {
-    draws.call[call] = PhiloxCall(seed, system, call, step);
+    draws.call[call] = PhiloxCall(seed, replica, call, step);
   }
   std::copy(&digits.digit[0][0], &digits.digit[0][0] + 32 * kMaxDim, &draws.digit[0][0]);
   return draws;

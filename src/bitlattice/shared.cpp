@@ -64,12 +64,12 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
   }
   void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                      const SpinReader& read) override {
-    restore_rest(rest, spin_bytes);
+    restore_without_spins(rest, spin_bytes);
     subdomains_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
   }
 
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    return advance_systems(
+    return advance_replicas(
         options_, schedule, cycles,
         [&](std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
           subdomains_.advance({{first, last}, step, steps, {1, 0}});
@@ -94,20 +94,20 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
     }
   }
 
-  void read_words(std::size_t system, std::uint64_t first,
+  void read_words(std::size_t replica, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
     for_colours(first, out.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = out.subspan(words.first, words.last - words.first);
-      subdomains_.read(system, colour, byte,
+      subdomains_.read(replica, colour, byte,
                        {reinterpret_cast<std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }
 
-  void write_words(std::size_t system, std::uint64_t first,
+  void write_words(std::size_t replica, std::uint64_t first,
                    std::span<const std::uint32_t> from) override {
     for_colours(first, from.size(), [&](std::uint64_t colour, std::uint64_t byte, Words words) {
       const auto part = from.subspan(words.first, words.last - words.first);
-      subdomains_.write(system, colour, byte,
+      subdomains_.write(replica, colour, byte,
                         {reinterpret_cast<const std::uint8_t*>(part.data()), part.size_bytes()});
     });
   }

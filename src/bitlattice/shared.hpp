@@ -1,5 +1,5 @@
-// The bitlattice engine over several ranks. Each rank has a slab of every system (slab.hpp). Rank 0
-// has the engine, which is used like any other. The trajectory equals that of one process.
+// The bitlattice engine over several ranks. Each rank has a slab of every replica (slab.hpp). Rank
+// 0 has the engine, which is used like any other. The trajectory equals that of one process.
 #pragma once
 
 #include "src/bitlattice/bitlattice.hpp"

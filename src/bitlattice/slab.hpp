@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "src/bitlattice/systems.hpp"
+#include "src/bitlattice/replica_rules.hpp"
 #include "src/distributed/transport.hpp"
 #include "src/engine/subdomain.hpp"
 
@@ -23,43 +23,43 @@ class Slab : public Subdomain {
       : planes_(planes_of(lattice.planes(), transport.rank(), transport.size())),
         layout_(lattice.slab(static_cast<std::uint32_t>(planes_.first),
                              static_cast<std::uint32_t>(planes_.last))),
-        systems_(lattice.dim, spec),
+        rules_(lattice.dim, spec),
         transport_(transport),
         all_planes_(lattice.planes()) {}
 
-  std::uint64_t systems() const final { return systems_.count(); }
+  std::uint64_t replicas() const final { return rules_.count(); }
   // Makes a sweep for each cycle.
   void advance(const Advance& what) final {
-    sweep(what.systems.first, what.systems.last, what.step, what.cycles);
+    sweep(what.replicas.first, what.replicas.last, what.step, what.cycles);
   }
-  // Per system: the bonds between unequal spins that end at own sites of colour 0, and the own
-  // sites that point up: [systems][2].
-  std::uint64_t sums() const final { return 2 * systems(); }
+  // Per replica: the bonds between unequal spins that end at own sites of colour 0, and the own
+  // sites that point up: [replicas][2].
+  std::uint64_t sums() const final { return 2 * replicas(); }
 
   // The bytes of a rank's planes in a colour. Blocks of read() and write() are colours.
-  Extent part(int rank) const final {
-    const Extent planes = planes_of(all_planes_, rank, transport_.size());
+  IndexRange part(int rank) const final {
+    const IndexRange planes = planes_of(all_planes_, rank, transport_.size());
     return {planes.first * plane_bytes(), planes.last * plane_bytes()};
   }
-  void read(std::uint64_t system, std::uint64_t colour, std::uint64_t first,
+  void read(std::uint64_t replica, std::uint64_t colour, std::uint64_t first,
             std::span<std::uint8_t> out) const final {
-    read_words(system, static_cast<int>(colour), word(first),
+    read_words(replica, static_cast<int>(colour), word(first),
                {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
   }
-  void write(std::uint64_t system, std::uint64_t colour, std::uint64_t first,
+  void write(std::uint64_t replica, std::uint64_t colour, std::uint64_t first,
              std::span<const std::uint8_t> bytes) final {
-    write_words(system, static_cast<int>(colour), word(first),
+    write_words(replica, static_cast<int>(colour), word(first),
                 {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4});
   }
 
  protected:
-  // Makes `steps` sweeps of systems [first, last), starting at step `step`.
+  // Makes `steps` sweeps of replicas [first, last), starting at step `step`.
   virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
                      std::uint64_t steps) = 0;
   // Copies words of a colour, counted from the slab's own first word, to the host and back.
-  virtual void read_words(std::size_t system, int colour, std::uint64_t first,
+  virtual void read_words(std::size_t replica, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
-  virtual void write_words(std::size_t system, int colour, std::uint64_t first,
+  virtual void write_words(std::size_t replica, int colour, std::uint64_t first,
                            std::span<const std::uint32_t> words) = 0;
   int previous_rank() const {
     return (transport_.rank() + transport_.size() - 1) % transport_.size();
@@ -67,9 +67,9 @@ class Slab : public Subdomain {
   int next_rank() const { return (transport_.rank() + 1) % transport_.size(); }
   std::uint32_t own_planes() const { return static_cast<std::uint32_t>(planes_.size()); }
 
-  const Extent planes_;
+  const IndexRange planes_;
   const Layout layout_;  // with the halo
-  const Systems systems_;
+  const ReplicaRules rules_;
   distributed::Transport& transport_;
 
  private:

@@ -37,18 +37,18 @@ class CudaSlab final : public Slab {
   std::string route() const override { return mail_ ? mail_->routes() : ""; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read_words(std::size_t system, int colour, std::uint64_t first,
+  void read_words(std::size_t replica, int colour, std::uint64_t first,
                   std::span<std::uint32_t> out) const override;
-  void write_words(std::size_t system, int colour, std::uint64_t first,
+  void write_words(std::size_t replica, int colour, std::uint64_t first,
                    std::span<const std::uint32_t> words) override;
-  void fetch(std::uint64_t system) override;
+  void fetch(std::uint64_t replica) override;
 
  private:
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
-  std::uint32_t* spins_of(std::size_t system) { return spins_.data() + system * layout_.words(); }
-  // Index of a colour of a system in spins_.
-  std::size_t place(std::size_t system, int colour) const {
-    return system * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
+  std::uint32_t* spins_of(std::size_t replica) { return spins_.data() + replica * layout_.words(); }
+  // Index of a colour of a replica in spins_.
+  std::size_t place(std::size_t replica, int colour) const {
+    return replica * layout_.words() + (colour == 0 ? 0 : layout_.colour_words());
   }
   Rows planes(std::uint32_t first, std::uint32_t last) const {
     return {first * layout_.plane_rows(), last * layout_.plane_rows()};
@@ -59,8 +59,8 @@ class CudaSlab final : public Slab {
   const int device_;
   CudaStream main_, urgent_;
   CudaEvent inside_done_, outer_done_;
-  DeviceBuffer<std::uint32_t> spins_;          // [systems][words]
-  DeviceBuffer<unsigned long long> measured_;  // [systems][2] unequal bonds, sites up
+  DeviceBuffer<std::uint32_t> spins_;          // [replicas][words]
+  DeviceBuffer<unsigned long long> measured_;  // [replicas][2] unequal bonds, sites up
   std::unique_ptr<DeviceMail> mail_;           // destroyed first
 };
 
@@ -68,13 +68,13 @@ class CudaSlab final : public Slab {
 CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
                    int device)
     : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
-  check_device_memory(layout_, systems_.count(), device_, free_device_memory());
-  const std::size_t systems = systems_.count();
-  spins_ = DeviceBuffer<std::uint32_t>(systems * layout_.words());
-  measured_ = DeviceBuffer<unsigned long long>(2 * systems);
-  for (std::size_t system = 0; system < systems; ++system) {
+  check_device_memory(layout_, rules_.count(), device_, free_device_memory());
+  const std::size_t replicas = rules_.count();
+  spins_ = DeviceBuffer<std::uint32_t>(replicas * layout_.words());
+  measured_ = DeviceBuffer<unsigned long long>(2 * replicas);
+  for (std::size_t replica = 0; replica < replicas; ++replica) {
     launch_start(layout_, planes(1, own_planes() + 1), spec.seed,
-                 static_cast<std::uint32_t>(system), systems_.hot(system), spins_of(system),
+                 static_cast<std::uint32_t>(replica), rules_.hot(replica), spins_of(replica),
                  main_.get());
   }
   main_.wait();
@@ -84,10 +84,10 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::T
 void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
   const std::uint64_t plane = layout_.plane_words();
   std::vector<DeviceMail::Message> out, in;
-  for (std::size_t system = first; system < last; ++system) {
+  for (std::size_t replica = first; replica < last; ++replica) {
     const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMail::Message {
       return {rank,
-              reinterpret_cast<std::uint8_t*>(spins_.data() + place(system, colour) +
+              reinterpret_cast<std::uint8_t*>(spins_.data() + place(replica, colour) +
                                               of_planes * plane),
               4 * plane};
     };
@@ -102,19 +102,19 @@ void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
 void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
                           const std::vector<Draws>& draws) {
   const std::uint32_t own = own_planes();
-  const auto update = [&](std::size_t system, Rows rows, cudaStream_t stream) {
-    launch_update(layout_, rows, draws[system - first], systems_.spec().local, colour,
-                  spins_of(system), stream);
+  const auto update = [&](std::size_t replica, Rows rows, cudaStream_t stream) {
+    launch_update(layout_, rows, draws[replica - first], rules_.spec().local, colour,
+                  spins_of(replica), stream);
   };
   outer_done_.hold(main_.get());  // of the previous half-sweep
   inside_done_.hold(urgent_.get());
-  for (std::size_t system = first; system < last; ++system) {
-    update(system, planes(1, 2), urgent_.get());
-    if (own > 1) update(system, planes(own, own + 1), urgent_.get());
+  for (std::size_t replica = first; replica < last; ++replica) {
+    update(replica, planes(1, 2), urgent_.get());
+    if (own > 1) update(replica, planes(own, own + 1), urgent_.get());
   }
   outer_done_.record(urgent_.get());
-  for (std::size_t system = first; system < last && own > 2; ++system) {
-    update(system, planes(2, own), main_.get());
+  for (std::size_t replica = first; replica < last && own > 2; ++replica) {
+    update(replica, planes(2, own), main_.get());
   }
   inside_done_.record(main_.get());
   exchange(first, last, colour);
@@ -124,8 +124,8 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
   use();
   std::vector<Draws> draws(last - first);
   for (std::uint64_t n = 0; n < steps; ++n) {
-    for (std::size_t system = first; system < last; ++system) {
-      draws[system - first] = systems_.draws(system, static_cast<std::uint32_t>(step + n));
+    for (std::size_t replica = first; replica < last; ++replica) {
+      draws[replica - first] = rules_.draws(replica, static_cast<std::uint32_t>(step + n));
     }
     for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
   }
@@ -136,35 +136,35 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
 void CudaSlab::count(std::span<std::uint64_t> sums) {
   use();
   measured_.clear(main_.get());
-  for (std::size_t system = 0; system < systems_.count(); ++system) {
-    launch_count(layout_, planes(1, own_planes() + 1), spins_of(system),
-                 measured_.data() + 2 * system, main_.get());
+  for (std::size_t replica = 0; replica < rules_.count(); ++replica) {
+    launch_count(layout_, planes(1, own_planes() + 1), spins_of(replica),
+                 measured_.data() + 2 * replica, main_.get());
   }
   const auto counted = measured_.to_host(main_.get());
   std::copy(counted.begin(), counted.end(), sums.begin());
 }
 
-void CudaSlab::read_words(std::size_t system, int colour, std::uint64_t first,
+void CudaSlab::read_words(std::size_t replica, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const {
   use();
-  spins_.copy_out(out, main_.get(), place(system, colour) + layout_.plane_words() + first);
+  spins_.copy_out(out, main_.get(), place(replica, colour) + layout_.plane_words() + first);
   main_.wait();
 }
 
-void CudaSlab::write_words(std::size_t system, int colour, std::uint64_t first,
+void CudaSlab::write_words(std::size_t replica, int colour, std::uint64_t first,
                            std::span<const std::uint32_t> words) {
   use();
-  spins_.copy_in(words, main_.get(), place(system, colour) + layout_.plane_words() + first);
+  spins_.copy_in(words, main_.get(), place(replica, colour) + layout_.plane_words() + first);
   main_.wait();
 }
 
-void CudaSlab::fetch(std::uint64_t system) {
+void CudaSlab::fetch(std::uint64_t replica) {
   use();
   if (!mail_) {
     mail_ = std::make_unique<DeviceMail>(transport_, device_);
     mail_->lend({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
   }
-  for (int colour = 0; colour < 2; ++colour) exchange(system, system + 1, colour);
+  for (int colour = 0; colour < 2; ++colour) exchange(replica, replica + 1, colour);
   mail_->finish(urgent_.get());
 }
 

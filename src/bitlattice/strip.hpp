@@ -42,7 +42,7 @@ struct Strip {
   alignas(64) std::uint32_t sites[kStripWords];
 };
 
-// `words`: the range of a strip. spins: a system, [2][colour_words]; the pieces of a strip that is
+// `words`: the range of a strip. spins: a replica, [2][colour_words]; the pieces of a strip that is
 // not copied point into it.
 void load_strip(const Layout& layout, std::uint32_t* spins, int colour, Words words, Strip& strip);
 // Writes the pieces' own words back if they were copied.

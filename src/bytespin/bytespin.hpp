@@ -1,7 +1,6 @@
 // The bytespin engine (Ising and Potts, q <= 255): one byte per site. On a CPU a thread advances
-// one system at a time, a CUDA device advances all of them together. A system is one replica at one
-// temperature. This is the plain engine that all others are checked against; it offers every
-// labelling method.
+// one replica at a time, a CUDA device advances all of them together. It has every method of the
+// papers.
 #pragma once
 
 #include <memory>

@@ -14,10 +14,9 @@ BytespinEngine::BytespinEngine(const Graph& graph, const EngineSpec& spec)
     : EngineBase(EngineKind::bytespin, spec, graph.sites(), graph.bonds(),
                  spec.betas.size() * spec.replicas, graph.sites()),
       plan_(graph, spec),
-      systems_(replicas_),
       places_(replicas_) {}
 
-bool BytespinEngine::advance_systems(
+bool BytespinEngine::advance_replicas(
     const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
     const std::function<void(const Schedule&, std::uint64_t)>& run) {
   if (!in_step()) {
@@ -38,35 +37,36 @@ void BytespinEngine::check_spins(Bytes spins) const {
 }
 
 // The number of updates in the sums, then the sizes and the quartic sum (low, high) of every
-// system.
+// replica.
 std::vector<std::uint64_t> BytespinEngine::save_sums() const {
   std::vector<std::uint64_t> words{cluster_updates_};
-  for (std::size_t who = 0; who < systems_; ++who) {
-    const WideSum quartic = is_swendsen_wang() ? cluster_quartic_[who] : 0;
-    words.insert(words.end(), {cluster_size_[who], static_cast<std::uint64_t>(quartic),
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    const WideSum quartic = is_swendsen_wang() ? cluster_quartic_[replica] : 0;
+    words.insert(words.end(), {cluster_size_[replica], static_cast<std::uint64_t>(quartic),
                                static_cast<std::uint64_t>(quartic >> 64)});
   }
   return words;
 }
 
 bool BytespinEngine::restore_sums(std::span<const std::uint64_t> words) {
-  if (words.size() != 1 + 3 * systems_) return false;
+  if (words.size() != 1 + 3 * replicas_) return false;
   cluster_updates_ = words[0];
-  for (std::size_t who = 0; who < systems_; ++who) {
-    const auto of_system = words.subspan(1 + 3 * who, 3);
-    cluster_size_[who] = of_system[0];
-    if (is_swendsen_wang()) cluster_quartic_[who] = WideSum{of_system[2]} << 64 | of_system[1];
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    const auto of_replica = words.subspan(1 + 3 * replica, 3);
+    cluster_size_[replica] = of_replica[0];
+    if (is_swendsen_wang())
+      cluster_quartic_[replica] = WideSum{of_replica[2]} << 64 | of_replica[1];
   }
   return true;
 }
 
-EngineBase::Bytes BytespinEngine::place(std::size_t who) const {
-  return {reinterpret_cast<const std::uint8_t*>(&places_[who]), sizeof(SweepPlace)};
+EngineBase::Bytes BytespinEngine::place(std::size_t replica) const {
+  return {reinterpret_cast<const std::uint8_t*>(&places_[replica]), sizeof(SweepPlace)};
 }
 
-bool BytespinEngine::set_place(std::size_t who, Bytes bytes) {
+bool BytespinEngine::set_place(std::size_t replica, Bytes bytes) {
   static_assert(sizeof(SweepPlace) == 8);
-  SweepPlace& place = places_[who];
+  SweepPlace& place = places_[replica];
   std::memcpy(&place, bytes.data(), sizeof place);
   return place.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
          place.done <= plan_.sites;

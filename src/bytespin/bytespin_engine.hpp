@@ -1,5 +1,5 @@
-// The base of the bytespin engine on every device: systems of one byte per site, in site order, and
-// the plan that they share (plan.hpp).
+// The base of the bytespin engine on every device: replicas of one byte per site, in site order,
+// and the plan that they share (plan.hpp).
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ class BytespinEngine : public EngineBase {
 
  protected:
   bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
-  // advance() for engines that step all systems together. run(schedule, cycles) does the updates
+  // advance() for engines that step all replicas together. run(schedule, cycles) does the updates
   // and returns their counts.
-  bool advance_systems(const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
-                       const std::function<void(const Schedule&, std::uint64_t)>& run);
+  bool advance_replicas(const EngineOptions& options, const Schedule& schedule,
+                        std::uint64_t cycles,
+                        const std::function<void(const Schedule&, std::uint64_t)>& run);
 
   const Plan plan_;
-  const std::size_t systems_;       // T * R
   std::vector<SweepPlace> places_;  // [T * R] progress within the step after ahead_
 
   void check_spins(Bytes spins) const final;
@@ -32,11 +32,11 @@ class BytespinEngine : public EngineBase {
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
  private:
-  void read_replica(std::size_t who, std::span<std::uint8_t> out) const final {
-    read_part(who, out);
+  void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final {
+    read_part(replica, out);
   }
-  Bytes place(std::size_t who) const final;
-  bool set_place(std::size_t who, Bytes bytes) final;
+  Bytes place(std::size_t replica) const final;
+  bool set_place(std::size_t replica, Bytes bytes) final;
 
   Pace pace_;
 };

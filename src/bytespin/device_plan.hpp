@@ -1,7 +1,8 @@
-// Views of a plan (plan.hpp) and its systems, passed to kernels by value. Nothing here owns memory.
+// Views of a plan (plan.hpp) and its replicas, passed to kernels by value. Nothing here owns
+// memory.
 //
 // Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order. `stride` is the distance between
-// systems in bytes, a multiple of 256.
+// replicas in bytes, a multiple of 256.
 #pragma once
 
 #include <cstddef>
@@ -68,38 +69,38 @@ struct DevicePlan {
   }
 };
 
-// Bytes between the spins of two systems.
-inline std::uint64_t system_stride(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
+// Bytes between the spins of two replicas.
+inline std::uint64_t replica_stride(std::uint64_t sites) { return (sites + 255) / 256 * 256; }
 
-// The systems of a task, t * replicas + r, and their current step.
-struct DeviceSystems {
+// The replicas of a task, numbered t * per_temperature + r, and their current step.
+struct DeviceReplicas {
   std::uint64_t seed = 0;
-  std::uint32_t systems = 0;
-  std::uint32_t replicas = 1;     // per temperature
+  std::uint32_t count = 0;  // replicas
+  std::uint32_t per_temperature = 1;
   std::uint32_t step = 0;         // of the first update that a kernel makes
-  std::uint64_t stride = 0;       // bytes between the spins of two systems
-  std::uint8_t* spins = nullptr;  // [systems][stride], the first `sites` of a stride are spins
-  // [systems] cluster sums since the last measurement. Wolff: sizes of flipped clusters;
+  std::uint64_t stride = 0;       // bytes between the spins of two replicas
+  std::uint8_t* spins = nullptr;  // [replicas][stride], the first `sites` of a stride are spins
+  // [replicas] cluster sums since the last measurement. Wolff: sizes of flipped clusters;
   // Swendsen-Wang: sum n^2.
   unsigned long long* pending = nullptr;
-  DevicePart part = {};  // the part of every system that the device updates
+  DevicePart part = {};  // the part of every replica that the device updates
 
-  // The whole systems.
-  DeviceSystems whole() const {
-    DeviceSystems all = *this;
+  // The whole replicas.
+  DeviceReplicas whole() const {
+    DeviceReplicas all = *this;
     all.part = {};
     return all;
   }
-  // Converts the block index of a launch with `blocks` blocks per whole system.
-  SystemBlocks blocks(std::uint64_t of_system) const { return {of_system, systems, part}; }
+  // Converts the block index of a launch with `of_replica` blocks per whole replica.
+  ReplicaBlocks blocks(std::uint64_t of_replica) const { return {of_replica, count, part}; }
 
-  RW_HD std::uint8_t* system(std::uint32_t who) const {
-    return spins + static_cast<std::size_t>(who) * stride;
+  RW_HD std::uint8_t* spins_of(std::uint32_t replica) const {
+    return spins + static_cast<std::size_t>(replica) * stride;
   }
-  RW_HD std::uint32_t temperature(std::uint32_t who) const { return who / replicas; }
+  RW_HD std::uint32_t temperature(std::uint32_t replica) const { return replica / per_temperature; }
   // The key of draws in the update `ahead` steps after `step`.
-  RW_HD DrawKey key(std::uint32_t who, std::uint32_t ahead = 0) const {
-    return {seed, who, step + ahead};
+  RW_HD DrawKey key(std::uint32_t replica, std::uint32_t ahead = 0) const {
+    return {seed, replica, step + ahead};
   }
 };
 

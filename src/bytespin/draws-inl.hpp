@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 class BlockDraws {
  public:
   HWY_INLINE BlockDraws(const bytespin::DrawKey& key, Stream stream)
-      : table_(key.seed, stream, key.who, key.step), stream_(stream) {}
+      : table_(key.seed, stream, key.replica, key.step), stream_(stream) {}
 
   // The 64 draws of a block in slot order.
   HWY_INLINE void words(std::uint64_t block, std::uint32_t* out) {

@@ -1,4 +1,4 @@
-// The bytespin engine: T * R systems side by side, each advanced by one thread at a time.
+// The bytespin engine: T * R replicas side by side, each advanced by one thread at a time.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -19,10 +19,10 @@
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
+#include "src/bytespin/replicas.hpp"
 #include "src/bytespin/shared.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
-#include "src/bytespin/systems.hpp"
 #include "src/bytespin/wolff/wolff.hpp"
 
 namespace rewise {
@@ -42,7 +42,7 @@ struct Worker {
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
   std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
-  // Per system: its position within a sweep and the cluster sums of this call.
+  // Per replica: its position within a sweep and the cluster sums of this call.
   SweepPlace place;
   std::uint64_t cluster_size = 0;
   WideSum cluster_quartic = 0;
@@ -58,25 +58,25 @@ class CpuEngine final : public BytespinEngine {
   void measure(Observation& out) override;
 
  private:
-  std::span<std::uint8_t> system(std::size_t who) {
-    return {spins_.data() + who * plan_.sites, plan_.sites};
+  std::span<std::uint8_t> spins_of(std::size_t replica) {
+    return {spins_.data() + replica * plan_.sites, plan_.sites};
   }
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
-    std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
+  void read_part(std::size_t replica, std::span<std::uint8_t> out) const override {
+    std::copy_n(spins_.data() + replica * plan_.sites, plan_.sites, out.begin());
   }
-  void write_part(std::size_t who, Bytes spins) override {
-    std::copy(spins.begin(), spins.end(), system(who).begin());
+  void write_part(std::size_t replica, Bytes spins) override {
+    std::copy(spins.begin(), spins.end(), spins_of(replica).begin());
   }
   void start();
-  std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                               StopWatch& watch, Worker& worker);
+  std::uint32_t advance_replica(std::size_t replica, const Schedule& schedule, std::uint64_t steps,
+                                StopPoll& watch, Worker& worker);
   // Makes one update. Returns false if it was stopped.
-  bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
-  bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
-  bool few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
-  // Calls f(system, worker) for all systems, spread over the threads.
+  bool local_update(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
+  bool cluster_update(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
+  bool few_clusters(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
+  // Calls f(replica, worker) for all replicas, spread over the threads.
   template <class F>
-  void for_each_system(F&& f);
+  void for_each_replica(F&& f);
 
   const EngineOptions options_;
   const BytespinMethods methods_;
@@ -92,38 +92,39 @@ CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOpt
       methods_(methods_from<BytespinMethods>(options.methods)),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       few_cluster_rule_(graph, spec),
-      spins_(systems_ * plan_.sites),
+      spins_(replicas_ * plan_.sites),
       workers_(static_cast<std::size_t>(threads_)) {
   start();
 }
 
 template <class F>
-void CpuEngine::for_each_system(F&& f) {
-  bytespin::for_each_system(
-      threads_now(options_, threads_), systems_,
-      [&](std::size_t who, int thread) { f(who, workers_[static_cast<std::size_t>(thread)]); });
+void CpuEngine::for_each_replica(F&& f) {
+  bytespin::for_each_replica(threads_now(options_, threads_), replicas_,
+                             [&](std::size_t replica, int thread) {
+                               f(replica, workers_[static_cast<std::size_t>(thread)]);
+                             });
 }
 
 void CpuEngine::start() {
-  for_each_system([&](std::size_t who, Worker&) {
+  for_each_replica([&](std::size_t replica, Worker&) {
     check_stop();
-    const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
-    start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(who), hot, 0, plan_.sites,
-                system(who).data());
+    const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(replica % spec_.replicas));
+    start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(replica), hot, 0, plan_.sites,
+                spins_of(replica).data());
   });
 }
 
-bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+bool CpuEngine::local_update(std::size_t replica, const DrawKey& key, StopPoll& watch,
                              Worker& worker) {
-  const Tables& tables = plan_.tables[who / spec_.replicas];
-  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who),
+  const Tables& tables = plan_.tables[replica / spec_.replicas];
+  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, spins_of(replica),
                      worker.place);
 }
 
-bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll& watch,
                                Worker& worker) {
-  const Tables& tables = plan_.tables[who / spec_.replicas];
-  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
+  const Tables& tables = plan_.tables[replica / spec_.replicas];
+  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(replica, key, watch, worker);
   const bool by_labels = !is_wolff() || methods_.wolff == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
     worker.swendsen_wang =
@@ -132,15 +133,15 @@ bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& w
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
     const std::uint64_t size =
-        by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang, system(who),
-                                    worker.work.steps)
-                  : wolff_update(plan_, tables, key, watch, *worker.wolff, system(who));
+        by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang,
+                                    spins_of(replica), worker.work.steps)
+                  : wolff_update(plan_, tables, key, watch, *worker.wolff, spins_of(replica));
     worker.cluster_size += size;
     worker.work.cluster_sites += size;
     return size > 0;
   }
   const auto sums = swendsen_wang_update(plan_, tables, key, watch, *worker.swendsen_wang,
-                                         system(who), worker.work.steps);
+                                         spins_of(replica), worker.work.steps);
   if (!sums) return false;
   worker.cluster_size += sums->square;
   worker.cluster_quartic += sums->quartic;
@@ -148,29 +149,29 @@ bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& w
   return true;
 }
 
-bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
+bool CpuEngine::few_clusters(std::size_t replica, const DrawKey& key, StopPoll& watch,
                              Worker& worker) {
   if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
   const FewClusterSums sums =
-      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key, watch,
-                         *worker.few_cluster, system(who));
+      few_cluster_update(plan_, few_cluster_rule_, plan_.tables[replica / spec_.replicas], key,
+                         watch, *worker.few_cluster, spins_of(replica));
   worker.cluster_size += sums.square;
   worker.work.cluster_sites += sums.visited;
   return sums.visited > 0;
 }
 
-// Advances a system to `steps` steps beyond step_, unless stopped. Returns the steps made.
-std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedule,
-                                        std::uint64_t steps, StopWatch& watch, Worker& worker) {
-  std::uint32_t done = ahead_[who];
-  DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+// Advances a replica to `steps` steps beyond step_, unless stopped. Returns the steps made.
+std::uint32_t CpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
+                                         std::uint64_t steps, StopPoll& watch, Worker& worker) {
+  std::uint32_t done = ahead_[replica];
+  DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
               static_cast<std::uint32_t>(step_ + done)};
   bool stopped = false;
   while (done < steps && !stopped) {
     const std::uint64_t in_cycle = done % schedule.steps_per_cycle();
     auto begin = Clock::now();
     for (std::uint64_t m = in_cycle; m < schedule.local && !stopped; ++m) {
-      if (!local_update(who, key, watch, worker)) return done;
+      if (!local_update(replica, key, watch, worker)) return done;
       ++done;
       ++key.step;
       worker.work.local_attempts += plan_.sites;
@@ -181,7 +182,7 @@ std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedul
     begin = Clock::now();
     for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
          w < schedule.steps_per_cycle() && !stopped; ++w) {
-      if (!cluster_update(who, key, watch, worker)) return done;
+      if (!cluster_update(replica, key, watch, worker)) return done;
       ++done;
       ++key.step;
       ++worker.work.cluster_updates;
@@ -196,16 +197,16 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t steps = check_steps(schedule, cycles);
   const auto begin = Clock::now();
   std::atomic<bool> stopped{false};
-  for_each_system([&](std::size_t who, Worker& worker) {
-    StopWatch watch(options_, stopped);
+  for_each_replica([&](std::size_t replica, Worker& worker) {
+    StopPoll watch(options_, stopped);
     if (watch.stopped()) return;
-    worker.place = places_[who];
+    worker.place = places_[replica];
     worker.cluster_size = 0;
     worker.cluster_quartic = 0;
-    ahead_[who] = advance_system(who, schedule, steps, watch, worker);
-    places_[who] = worker.place;
-    cluster_size_[who] += worker.cluster_size;
-    if (is_swendsen_wang()) cluster_quartic_[who] += worker.cluster_quartic;
+    ahead_[replica] = advance_replica(replica, schedule, steps, watch, worker);
+    places_[replica] = worker.place;
+    cluster_size_[replica] += worker.cluster_size;
+    if (is_swendsen_wang()) cluster_quartic_[replica] += worker.cluster_quartic;
   });
   // The threads' times overlap, so they only give the ratio that divides the wall-clock time.
   Work sum;
@@ -237,11 +238,11 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 void CpuEngine::measure(Observation& out) {
   const auto begin = Clock::now();
   out.clear();
-  out.bond_sum.resize(systems_);
-  out.magnetisation.resize(systems_);
-  for_each_system([&](std::size_t who, Worker&) {
-    out.bond_sum[who] = bond_sum(plan_, system(who));
-    out.magnetisation[who] = magnetisation(plan_, system(who));
+  out.bond_sum.resize(replicas_);
+  out.magnetisation.resize(replicas_);
+  for_each_replica([&](std::size_t replica, Worker&) {
+    out.bond_sum[replica] = bond_sum(plan_, spins_of(replica));
+    out.magnetisation[replica] = magnetisation(plan_, spins_of(replica));
   });
   report_sums(out);
   work_.measure_seconds += seconds_since(begin);
@@ -262,7 +263,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   if (coupled && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
-        "several devices cannot share systems with couplings, fields or replica exchange (use one "
+        "several devices cannot share replicas with couplings, fields or replica exchange (use one "
         "device)");
   }
   if (options.device >= 0 || !options.devices.empty()) {

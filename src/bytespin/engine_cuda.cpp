@@ -1,4 +1,4 @@
-// The bytespin engine on a CUDA device. Queues the kernels of all systems on a stream and waits
+// The bytespin engine on a CUDA device. Queues the kernels of all replicas on a stream and waits
 // only if the caller needs numbers.
 #include "src/bytespin/engine_cuda.hpp"
 
@@ -81,8 +81,8 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
-    return advance_systems(options_, schedule, cycles,
-                           [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+    return advance_replicas(options_, schedule, cycles,
+                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
   }
   void measure(Observation& out) override;
 
@@ -94,12 +94,12 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   }
 
  private:
-  std::uint32_t systems() const { return static_cast<std::uint32_t>(systems_); }
+  std::uint32_t replicas() const { return static_cast<std::uint32_t>(replicas_); }
   BytespinMethods chosen(const EngineOptions& options) const;
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
-  // Queues `updates` updates, starting at the systems' step.
+  // Queues `updates` updates, starting at the replicas' step.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
   // Adds the cluster sums on the device to those on the host; waits for the device. Returns the
@@ -107,8 +107,8 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   std::uint64_t fetch_sums();
   void queue_measurement();  // into measured_
 
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const override;
-  void write_part(std::size_t who, Bytes spins) override;
+  void read_part(std::size_t replica, std::span<std::uint8_t> out) const override;
+  void write_part(std::size_t replica, Bytes spins) override;
 
   const EngineOptions options_;
   const DeviceStream device_;
@@ -116,10 +116,10 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const BytespinMethods methods_;  // never `automatic`
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
-  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
-  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
-  DeviceSystems on_device_;
-  // [systems] sizes, then [systems][2] quartic (few-cluster: visited sites, 0)
+  DeviceBuffer<std::uint8_t> spins_;           // [replicas][stride]
+  DeviceBuffer<unsigned long long> measured_;  // [replicas] unequal, [replicas][measured_counts()]
+  DeviceReplicas on_device_;
+  // [replicas] sizes, then [replicas][2] quartic (few-cluster: visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
   DeviceBuffer<std::int64_t> sums_;  // allocated by the first measure_on_device()
   // Only the requested cluster update exists.
@@ -134,7 +134,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
 BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
   auto methods = methods_from<BytespinMethods>(options.methods);
   if (methods.wolff == WolffMethod::automatic) {
-    methods.wolff = default_wolff_method(outline(plan_), systems());
+    methods.wolff = default_wolff_method(outline(plan_), replicas());
   }
   // Of an imported graph no tile has a bond inside: its bonds are united one by one, 1.4 times as
   // fast.
@@ -153,39 +153,39 @@ CudaEngine::CudaEngine(const Graph& graph, const EngineSpec& spec, const EngineO
       methods_(chosen(options)) {
   check_memory();
   const cudaStream_t stream = device_.get();
-  const std::uint64_t stride = system_stride(plan_.sites);
-  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  const std::uint64_t stride = replica_stride(plan_.sites);
+  spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride);
   spins_.clear(stream);
-  pending_sums_ = DeviceBuffer<unsigned long long>(3 * systems_);
+  pending_sums_ = DeviceBuffer<unsigned long long>(3 * replicas_);
   pending_sums_.clear(stream);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream);
   local_ = std::make_unique<LocalCuda>(plan_, graph_->plan(), spec.local, stream);
-  measured_ =
-      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
-  on_device_ = {spec.seed, systems(),     spec.replicas,       0,
+  measured_ = DeviceBuffer<unsigned long long>(replicas_ *
+                                               (1 + measured_counts(plan_.potts, plan_.states)));
+  on_device_ = {spec.seed, replicas(),    spec.replicas,       0,
                 stride,    spins_.data(), pending_sums_.data()};
   launch_start(graph_->plan(), on_device_, spec.start, stream);
   device_.wait();
 }
 
 void CudaEngine::check_memory() const {
-  const std::uint64_t stride = system_stride(plan_.sites);
-  std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) + systems_ * stride +
-                       systems_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
+  const std::uint64_t stride = replica_stride(plan_.sites);
+  std::uint64_t need = DeviceGraph::bytes(plan_) + LocalCuda::bytes(plan_) + replicas_ * stride +
+                       replicas_ * (5 + plan_.states) * sizeof(unsigned long long) + (64u << 20);
   const DevicePlan plan = outline(plan_);
   if (is_wolff()) {
-    need += wolff_bytes(methods_.wolff, plan, systems(), stride);
+    need += wolff_bytes(methods_.wolff, plan, replicas(), stride);
   } else if (is_few_cluster()) {
-    need += FewClusterCuda::bytes(plan, systems(), stride);
+    need += FewClusterCuda::bytes(plan, replicas(), stride);
   } else if (methods_.label != LabelMethod::fast) {
-    need +=
-        SwendsenWangLabelsCuda::bytes(plan, systems(), stride, methods_.label, methods_.label_tile);
+    need += SwendsenWangLabelsCuda::bytes(plan, replicas(), stride, methods_.label,
+                                          methods_.label_tile);
   } else if (FusedSwendsenWang::takes(plan)) {
-    need += FusedSwendsenWang::bytes(plan, systems());
+    need += FusedSwendsenWang::bytes(plan, replicas());
   } else {
-    need += SwendsenWangCuda::bytes(plan, systems(), stride);
+    need += SwendsenWangCuda::bytes(plan, replicas(), stride);
   }
-  require_memory(device_name_, fmt::format("{} sites x {} systems", plan_.sites, systems_), need,
+  require_memory(device_name_, fmt::format("{} sites x {} replicas", plan_.sites, replicas_), need,
                  free_device_memory(), "reduce replicas, temperatures or the size");
 }
 
@@ -198,10 +198,10 @@ void CudaEngine::prepare_clusters() {
     few_cluster_ = std::make_unique<FewClusterCuda>(plan, FewClusterRule(plan_.graph, spec_),
                                                     on_device_, device_.get());
   } else if (methods_.label != LabelMethod::fast) {
-    labels_ = std::make_unique<SwendsenWangLabelsCuda>(device_, plan, systems(), on_device_.stride,
+    labels_ = std::make_unique<SwendsenWangLabelsCuda>(device_, plan, replicas(), on_device_.stride,
                                                        methods_.label, methods_.label_tile);
   } else if (FusedSwendsenWang::takes(plan)) {
-    fused_ = std::make_unique<FusedSwendsenWang>(device_, plan, systems());
+    fused_ = std::make_unique<FusedSwendsenWang>(device_, plan, replicas());
   } else {
     swendsen_wang_ = std::make_unique<SwendsenWangCuda>(plan, on_device_, device_.get());
   }
@@ -216,7 +216,7 @@ void CudaEngine::local_updates(std::uint32_t updates) {
 }
 
 void CudaEngine::cluster_updates(std::uint32_t updates) {
-  unsigned long long* quartic = pending_sums_.data() + systems_;
+  unsigned long long* quartic = pending_sums_.data() + replicas_;
   if (wolff_) {
     wolff_->run(on_device_, updates, device_.get());
   } else if (few_cluster_) {
@@ -267,12 +267,12 @@ std::uint64_t CudaEngine::fetch_sums() {
   const auto sums = pending_sums_.to_host(device_.get());
   pending_sums_.clear(device_.get());
   std::uint64_t sites = 0;
-  for (std::size_t who = 0; who < systems_; ++who) {
-    const unsigned long long* quartic = sums.data() + systems_ + 2 * who;
-    sites += is_few_cluster() ? quartic[0] : sums[who];
-    cluster_size_[who] += sums[who];
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    const unsigned long long* quartic = sums.data() + replicas_ + 2 * replica;
+    sites += is_few_cluster() ? quartic[0] : sums[replica];
+    cluster_size_[replica] += sums[replica];
     if (is_swendsen_wang()) {
-      cluster_quartic_[who] += WideSum{quartic[1]} << 64 | quartic[0];
+      cluster_quartic_[replica] += WideSum{quartic[1]} << 64 | quartic[0];
     }
   }
   return sites;
@@ -281,7 +281,7 @@ std::uint64_t CudaEngine::fetch_sums() {
 void CudaEngine::queue_measurement() {
   measured_.clear(device_.get());
   launch_measure(graph_->plan(), Geometry::make(plan_.lattice), on_device_, measured_.data(),
-                 measured_.data() + systems_, device_.get());
+                 measured_.data() + replicas_, device_.get());
 }
 
 void CudaEngine::measure(Observation& out) {
@@ -289,43 +289,43 @@ void CudaEngine::measure(Observation& out) {
   const double start = now();
   queue_measurement();
   const std::vector<unsigned long long> sums = measured_.to_host(device_.get());
-  const std::size_t counts = sums.size() / systems_ - 1;
-  std::vector<unsigned long long> largest(systems_);
-  for (std::size_t who = 0; who < systems_; ++who) {
-    const auto* of_system = sums.data() + systems_ + who * counts;
-    largest[who] = *std::max_element(of_system, of_system + counts);
+  const std::size_t counts = sums.size() / replicas_ - 1;
+  std::vector<unsigned long long> largest(replicas_);
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    const auto* of_replica = sums.data() + replicas_ + replica * counts;
+    largest[replica] = *std::max_element(of_replica, of_replica + counts);
   }
   report(sums.data(), largest.data(), out);
   work_.measure_seconds += now() - start;
 }
 
-void CudaEngine::read_part(std::size_t who, std::span<std::uint8_t> out) const {
+void CudaEngine::read_part(std::size_t replica, std::span<std::uint8_t> out) const {
   device_.use();
-  spins_.copy_out(out, device_.get(), who * system_stride(plan_.sites));
+  spins_.copy_out(out, device_.get(), replica * replica_stride(plan_.sites));
   device_.wait();
 }
 
-void CudaEngine::write_part(std::size_t who, Bytes spins) {
+void CudaEngine::write_part(std::size_t replica, Bytes spins) {
   device_.use();
-  spins_.copy_in(spins, device_.get(), who * system_stride(plan_.sites));
+  spins_.copy_in(spins, device_.get(), replica * replica_stride(plan_.sites));
   device_.wait();
 }
 
 std::int64_t* CudaEngine::measure_on_device() {
   device_.use();
-  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * systems_);
+  if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * replicas_);
   queue_measurement();
-  const std::size_t states = measured_.size() / systems_ - 1;
-  launch_report({measured_.data(), 1, measured_.data() + systems_, states,
+  const std::size_t states = measured_.size() / replicas_ - 1;
+  launch_report({measured_.data(), 1, measured_.data() + replicas_, states,
                  static_cast<std::uint32_t>(states)},
-                sum_units(), systems(), sums_.data(), device_.get());
+                sum_units(), replicas(), sums_.data(), device_.get());
   device_.wait();
   return sums_.data();
 }
 
 DeviceSpins CudaEngine::device_spins() {
   const std::uint64_t replicas = spec_.replicas;
-  const auto stride = static_cast<std::int64_t>(system_stride(plan_.sites));
+  const auto stride = static_cast<std::int64_t>(replica_stride(plan_.sites));
   return {spins_.data(),
           device_.device(),
           false,

@@ -11,16 +11,16 @@ namespace {
 
 double working(const EngineLoad& load, double threads) {
   const GraphSizes& s = load.graph;
-  double system = s.modified;  // bytes of one system under update
+  double replica = s.modified;  // bytes of one replica under update
   if (load.cluster_per_cycle > 0) {
     if (load.cluster == ClusterUpdate::swendsen_wang) {
-      system += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
+      replica += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
     } else {
-      system += (s.dim / 4 + 4) * s.sites;
-      if (load.cluster == ClusterUpdate::few_cluster) system += 4 * s.sites;
+      replica += (s.dim / 4 + 4) * s.sites;
+      if (load.cluster == ClusterUpdate::few_cluster) replica += 4 * s.sites;
     }
   }
-  return std::min(threads, load.temperatures * load.replicas) * system;
+  return std::min(threads, load.temperatures * load.replicas) * replica;
 }
 
 EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
@@ -31,9 +31,9 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   if (load.coupled) {
     // Couplings, fields and the sites by colour; per update in progress a queue, trees and marks.
     const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;
-    const double systems = load.temperatures * load.replicas;
-    if (!on_device) return {state + own, std::min(threads, systems) * 9 * s.sites, 0};
-    return {own, state, state + own + 4.125 * systems * s.sites};
+    const double replicas = load.temperatures * load.replicas;
+    if (!on_device) return {state + own, std::min(threads, replicas) * 9 * s.sites, 0};
+    return {own, state, state + own + 4.125 * replicas * s.sites};
   }
   if (!on_device) return {state + derived, working(load, threads), 0};
   // On the host: the initial spins and the copy for the device.

@@ -128,7 +128,7 @@ std::vector<MethodChoice> choices(const std::map<std::string, std::vector<std::s
 std::string why_not(const std::any& any, bool on_cuda, bool shared) {
   const auto methods = methods_from<BytespinMethods>(any);
   if (shared && !traits(methods.label).ranks) {
-    return fmt::format("ranks that share a system support the label method {} only, not {}",
+    return fmt::format("ranks that share a replica support the label method {} only, not {}",
                        label_methods(&LabelTraits::ranks, " or "), to_string(methods.label));
   }
   if (on_cuda || has_cpu(methods.wolff)) return "";
@@ -149,11 +149,11 @@ std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cl
                         const std::any& methods) {
   const LabelMethod label = methods_from<BytespinMethods>(methods).label;
   if (cluster != ClusterUpdate::swendsen_wang) {
-    return fmt::format("can share a system with sweeps and swendsen-wang updates only, not {}",
+    return fmt::format("can share a replica with sweeps and swendsen-wang updates only, not {}",
                        to_string(cluster));
   }
   if (!traits(label).ranks) {
-    return fmt::format("can share a system with the label methods {} only, not {}",
+    return fmt::format("can share a replica with the label methods {} only, not {}",
                        label_methods(&LabelTraits::ranks, " and "), to_string(label));
   }
   const bool words = extents.size() >= 2 && extents.front() % kWordSites == 0;

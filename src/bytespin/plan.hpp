@@ -1,4 +1,4 @@
-// The data common to all systems of a bytespin engine: the graph with the slots of its bonds
+// The data common to all replicas of a bytespin engine: the graph with the slots of its bonds
 // (rules.hpp) and the tables of every temperature.
 #pragma once
 

@@ -7,7 +7,8 @@
 //   bond draws: 32 sites of one direction have 32 consecutive slots; the directions of these 32
 //               sites follow each other; bonds outside the lattice come after all lattice slots
 //   site draws: sites of one colour are consecutive
-// `who` is the system index t * R + r, `step` the number of the update since the start of the run.
+// `replica` is the replica index t * R + r, `step` the number of the update since the start of the
+// run.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,14 @@ RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
   return (slot & 32u) != 0 ? high : low;
 }
 
-// System and step of a draw; together with a stream and a slot, the address of the draw.
+// Replica and step of a draw; together with a stream and a slot, the address of the draw.
 struct DrawKey {
   std::uint64_t seed;
-  std::uint32_t who, step;
+  std::uint32_t replica, step;
 };
 
 RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t slot) {
-  return slot_word(random_words(key.seed, stream, slot_item(slot), key.who, 0, key.step), slot);
+  return slot_word(random_words(key.seed, stream, slot_item(slot), key.replica, 0, key.step), slot);
 }
 
 // Slots of bonds. For an imported graph (dim 0) the slot is the bond's index.

@@ -39,27 +39,29 @@ class CpuSubdomain final : public BytespinSubdomain {
   std::string device() const override { return "cpu"; }
   int threads() const override { return threads_; }
 
-  void fetch(std::uint64_t who) override {
-    for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
+  void fetch(std::uint64_t replica) override {
+    for (int colour = 0; colour < 2; ++colour) exchange({replica, replica + 1}, colour);
   }
   void advance(const Advance& what) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
+  void read(std::uint64_t replica, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
-    std::copy_n(system(who) + first, out.size(), out.begin());
+    std::copy_n(spins_of(replica) + first, out.size(), out.begin());
   }
-  void write(std::uint64_t who, std::uint64_t, std::uint64_t first,
+  void write(std::uint64_t replica, std::uint64_t, std::uint64_t first,
              std::span<const std::uint8_t> bytes) override {
-    std::copy(bytes.begin(), bytes.end(), system(who) + first);
+    std::copy(bytes.begin(), bytes.end(), spins_of(replica) + first);
   }
 
  private:
-  std::uint8_t* system(std::uint64_t who) const { return spins_.get() + who * plan_->sites; }
-  void sweep(Extent systems, std::uint64_t step);
-  void swendsen_wang(std::uint64_t who, std::uint64_t step);
+  std::uint8_t* spins_of(std::uint64_t replica) const {
+    return spins_.get() + replica * plan_->sites;
+  }
+  void sweep(IndexRange replicas, std::uint64_t step);
+  void swendsen_wang(std::uint64_t replica, std::uint64_t step);
   std::vector<std::vector<LabelPair>> joined_labels(const Tables& tables, const DrawKey& key,
                                                     const std::uint8_t* spins);
-  void exchange(Extent systems, int colour);
+  void exchange(IndexRange replicas, int colour);
 
   const int threads_;
   const LabelMethod label_method_;
@@ -71,7 +73,7 @@ class CpuSubdomain final : public BytespinSubdomain {
   // Swendsen-Wang: rewired bonds between ranks (end a or end b here), by the other rank.
   std::unique_ptr<SlabClusters> clusters_;
   std::vector<JoiningBonds> joining_;      // [ranks]
-  std::unique_ptr<std::uint8_t[]> spins_;  // [systems][sites]
+  std::unique_ptr<std::uint8_t[]> spins_;  // [replicas][sites]
 };
 
 CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
@@ -81,37 +83,37 @@ CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& s
       label_method_(method),
       far_messages_(far_.size()),
       scratch_(static_cast<std::size_t>(threads_)),
-      spins_(std::make_unique_for_overwrite<std::uint8_t[]>(systems_ * plan_->sites)) {
-  for (std::uint64_t who = 0; who < systems_; ++who) {
-    start_spins(*plan_, spec.seed, static_cast<std::uint32_t>(who),
-                starts_hot(spec.start, static_cast<std::uint32_t>(who % spec.replicas)), own_.first,
-                own_.last, system(who));
+      spins_(std::make_unique_for_overwrite<std::uint8_t[]>(replicas_ * plan_->sites)) {
+  for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
+    start_spins(*plan_, spec.seed, static_cast<std::uint32_t>(replica),
+                starts_hot(spec.start, static_cast<std::uint32_t>(replica % spec.replicas)),
+                own_.first, own_.last, spins_of(replica));
   }
 }
 
 // If the neighbour before is also the one after, a slab of a single plane sends it once.
-void CpuSubdomain::exchange(Extent systems, int colour) {
+void CpuSubdomain::exchange(IndexRange replicas, int colour) {
   if (transport_.size() == 1) return;
-  const auto plane = [&](std::uint64_t who, std::uint64_t first) {
-    return std::span(system(who) + first, plane_);
+  const auto plane = [&](std::uint64_t replica, std::uint64_t first) {
+    return std::span(spins_of(replica) + first, plane_);
   };
   const bool two = transport_.size() == 2;
-  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    transport_.post_receive(previous_rank(), kToNext, plane(who, previous_plane(own_.first)));
-    transport_.post_send(next_rank(), kToNext, plane(who, own_.last - plane_));
+  for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+    transport_.post_receive(previous_rank(), kToNext, plane(replica, previous_plane(own_.first)));
+    transport_.post_send(next_rank(), kToNext, plane(replica, own_.last - plane_));
     if (!two || part(next_rank()).size() > plane_) {
-      transport_.post_receive(next_rank(), kToPrevious, plane(who, next_plane(own_.last)));
+      transport_.post_receive(next_rank(), kToPrevious, plane(replica, next_plane(own_.last)));
     }
     if (!two || own_.size() > plane_) {
-      transport_.post_send(previous_rank(), kToPrevious, plane(who, own_.first));
+      transport_.post_send(previous_rank(), kToPrevious, plane(replica, own_.first));
     }
   }
   for (std::size_t k = 0; k < far_.size(); ++k) {
     auto& [out, in] = far_messages_[k];
-    in.resize(systems.size() * far_[k].received[colour].size());
+    in.resize(replicas.size() * far_[k].received[colour].size());
     out.clear();
-    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-      for (const Site site : far_[k].sent[colour]) out.push_back(system(who)[site]);
+    for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+      for (const Site site : far_[k].sent[colour]) out.push_back(spins_of(replica)[site]);
     }
     if (!in.empty()) transport_.post_receive(far_[k].rank, kFar, in);
     if (!out.empty()) transport_.post_send(far_[k].rank, kFar, out);
@@ -119,37 +121,37 @@ void CpuSubdomain::exchange(Extent systems, int colour) {
   transport_.wait();
   for (std::size_t k = 0; k < far_.size(); ++k) {
     auto next = far_messages_[k].in.begin();
-    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-      for (const Site site : far_[k].received[colour]) system(who)[site] = *next++;
+    for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+      for (const Site site : far_[k].received[colour]) spins_of(replica)[site] = *next++;
     }
   }
 }
 
-void CpuSubdomain::sweep(Extent systems, std::uint64_t step) {
+void CpuSubdomain::sweep(IndexRange replicas, std::uint64_t step) {
   const std::uint64_t length = plan_->lattice.extent[0];
   const std::uint64_t first = own_.first / length, rows = own_.size() / length;
   const std::uint64_t parts = std::min(rows, static_cast<std::uint64_t>(threads_));
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)
-    for (std::uint64_t k = systems.first * parts; k < systems.last * parts; ++k) {
-      const std::uint64_t who = k / parts, part = k % parts;
-      const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+    for (std::uint64_t k = replicas.first * parts; k < replicas.last * parts; ++k) {
+      const std::uint64_t replica = k / parts, part = k % parts;
+      const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
                         static_cast<std::uint32_t>(step)};
-      local_rows(*plan_, plan_->tables[who / spec_.replicas], spec_.local, key, colour,
+      local_rows(*plan_, plan_->tables[replica / spec_.replicas], spec_.local, key, colour,
                  first + rows * part / parts, first + rows * (part + 1) / parts,
-                 scratch_[static_cast<std::size_t>(omp_get_thread_num())], system(who));
+                 scratch_[static_cast<std::size_t>(omp_get_thread_num())], spins_of(replica));
     }
-    exchange(systems, colour);
+    exchange(replicas, colour);
   }
 }
 
 void CpuSubdomain::advance(const Advance& what) {
   std::uint64_t step = what.step;
   for (std::uint64_t cycle = 0; cycle < what.cycles; ++cycle) {
-    for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.systems, step++);
+    for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.replicas, step++);
     for (std::uint32_t w = 0; w < what.schedule.cluster; ++w, ++step) {
-      for (std::uint64_t who = what.systems.first; who < what.systems.last; ++who) {
-        swendsen_wang(who, step);
+      for (std::uint64_t replica = what.replicas.first; replica < what.replicas.last; ++replica) {
+        swendsen_wang(replica, step);
       }
     }
   }
@@ -190,17 +192,18 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& ta
   return edges;
 }
 
-void CpuSubdomain::swendsen_wang(std::uint64_t who, std::uint64_t step) {
+void CpuSubdomain::swendsen_wang(std::uint64_t replica, std::uint64_t step) {
   if (!clusters_) {
     clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
                                                static_cast<std::uint32_t>(own_.size() / plane_),
                                                label_method_);
     joining_ = joining_bonds();
   }
-  const Tables& tables = plan_->tables[who / spec_.replicas];
-  const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(step)};
-  clusters_->label(tables, key, system(who));
-  std::vector<std::vector<LabelPair>> edges = joined_labels(tables, key, system(who));
+  const Tables& tables = plan_->tables[replica / spec_.replicas];
+  const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
+                    static_cast<std::uint32_t>(step)};
+  clusters_->label(tables, key, spins_of(replica));
+  std::vector<std::vector<LabelPair>> edges = joined_labels(tables, key, spins_of(replica));
   std::vector<LabelPair> united;
   if (label_method_ == LabelMethod::kalentev) {
     united = relax(std::move(edges));
@@ -209,16 +212,17 @@ void CpuSubdomain::swendsen_wang(std::uint64_t who, std::uint64_t step) {
     united = unite(std::move(united));
   }
   std::vector<LabelPair> parts;
-  const SlabClusters::Sums sums = clusters_->flip(key, united, system(who), parts);
-  sum_up(who, sums, parts);
-  fetch(who);
+  const SlabClusters::Sums sums = clusters_->flip(key, united, spins_of(replica), parts);
+  sum_up(replica, sums, parts);
+  fetch(replica);
 }
 
 void CpuSubdomain::count(std::span<std::uint64_t> sums) {
   const std::uint64_t each = 1 + plan_->states;
 #pragma omp parallel for schedule(static) num_threads(threads_)
-  for (std::uint64_t who = 0; who < systems_; ++who) {
-    count_rows(*plan_, system(who), own_.first, own_.last, sums.subspan(who * each, each));
+  for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
+    count_rows(*plan_, spins_of(replica), own_.first, own_.last,
+               sums.subspan(replica * each, each));
   }
 }
 
@@ -238,7 +242,7 @@ class NearRanks {
     constexpr std::uint64_t kTilePlanes = 64;
     const std::uint64_t planes = first_.size();
     for (int rank = 0; rank < ranks; ++rank) {
-      const Extent own = planes_of(planes, rank, ranks);
+      const IndexRange own = planes_of(planes, rank, ranks);
       const std::uint64_t end = std::min(own.last + kTilePlanes, planes);
       for (std::uint64_t z = own.first - std::min(own.first, kTilePlanes); z < end; ++z) {
         first_[z] = std::min(first_[z], rank);
@@ -402,7 +406,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   }
   void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                      const SpinReader& read) override {
-    restore_rest(rest, spin_bytes);
+    restore_without_spins(rest, spin_bytes);
     subdomains_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
   }
 
@@ -422,10 +426,10 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
       on_cpu.stop = options_.stop;
       return advance_on(make_bytespin_engine(whole, spec_, on_cpu), schedule, cycles);
     }
-    return advance_systems(
+    return advance_replicas(
         options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {
           const double begin = now();
-          subdomains_.advance({{0, systems_}, step_, count_of, piece});
+          subdomains_.advance({{0, replicas_}, step_, count_of, piece});
           (piece.cluster > 0 ? work_.cluster_seconds : work_.local_seconds) += now() - begin;
           count(piece, count_of, 0);
           if (piece.cluster > 0) take_sums();
@@ -435,11 +439,11 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   void measure(Observation& out) override {
     const double begin = now();
     const std::vector<std::uint64_t> sums = subdomains_.count();
-    std::vector<unsigned long long> unequal(systems_), most(systems_);
-    for (std::size_t who = 0; who < systems_; ++who) {
-      const auto of = std::span(sums).subspan(who * (1 + plan_.states), 1 + plan_.states);
-      unequal[who] = of[0];
-      most[who] = plan_.potts ? *std::max_element(of.begin() + 1, of.end()) : of[2];
+    std::vector<unsigned long long> unequal(replicas_), most(replicas_);
+    for (std::size_t replica = 0; replica < replicas_; ++replica) {
+      const auto of = std::span(sums).subspan(replica * (1 + plan_.states), 1 + plan_.states);
+      unequal[replica] = of[0];
+      most[replica] = plan_.potts ? *std::max_element(of.begin() + 1, of.end()) : of[2];
     }
     report(unequal.data(), most.data(), out);
     work_.measure_seconds += now() - begin;
@@ -448,16 +452,18 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
  private:
   void take_sums() {
     work_.label_passes += own_->take_passes();
-    for (std::size_t who = 0; who < systems_; ++who) {
-      const ClusterSums sums = own_->take_sums(who);
-      cluster_size_[who] += sums.square;
-      cluster_quartic_[who] += sums.quartic;
+    for (std::size_t replica = 0; replica < replicas_; ++replica) {
+      const ClusterSums sums = own_->take_sums(replica);
+      cluster_size_[replica] += sums.square;
+      cluster_quartic_[replica] += sums.quartic;
     }
   }
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
-    subdomains_.read(who, 0, 0, out);
+  void read_part(std::size_t replica, std::span<std::uint8_t> out) const override {
+    subdomains_.read(replica, 0, 0, out);
   }
-  void write_part(std::size_t who, Bytes spins) override { subdomains_.write(who, 0, 0, spins); }
+  void write_part(std::size_t replica, Bytes spins) override {
+    subdomains_.write(replica, 0, 0, spins);
+  }
 
   const std::unique_ptr<FollowerThreads> followers_;  // destroyed last
   const EngineOptions options_;
@@ -471,7 +477,7 @@ void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOption
   check_spec(graph, spec);
   if (!spec.model.is_ferromagnet() || spec.exchange) {
     throw Error(ExitCode::usage,
-                "ranks cannot share systems with couplings, fields or replica exchange");
+                "ranks cannot share replicas with couplings, fields or replica exchange");
   }
   if (graph.lattice().dim == 0 || !graph.source().empty()) {
     throw Error(

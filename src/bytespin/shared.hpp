@@ -1,5 +1,5 @@
 // The bytespin engine over several ranks, on CPUs or CUDA devices. Each rank has some planes of the
-// slowest extent of every system; rank 0 has the engine, which is used like any other. It offers
+// slowest extent of every replica; rank 0 has the engine, which is used like any other. It offers
 // local and Swendsen-Wang updates of Ising and Potts on lattices, rewired or not, with the same
 // trajectory as the engine in one process.
 #pragma once

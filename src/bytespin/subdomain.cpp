@@ -29,17 +29,17 @@ BytespinSubdomain::BytespinSubdomain(std::shared_ptr<const Plan> plan, const Eng
     : plan_(std::move(plan)),
       spec_(spec),
       transport_(transport),
-      systems_(spec.betas.size() * spec.replicas),
+      replicas_(spec.betas.size() * spec.replicas),
       all_planes_(plan_->lattice.extent[static_cast<unsigned>(plan_->lattice.dim - 1)]),
       plane_(plan_->sites / all_planes_),
       thickness_(thickness),
       own_(part(transport.rank())),
       far_(far_ends()),
-      cluster_sums_(systems_) {}
+      cluster_sums_(replicas_) {}
 
-Extent BytespinSubdomain::part(int rank) const {
+IndexRange BytespinSubdomain::part(int rank) const {
   const std::uint64_t layers = (all_planes_ + thickness_ - 1) / thickness_;
-  const Extent own = planes_of(layers, rank, transport_.size());
+  const IndexRange own = planes_of(layers, rank, transport_.size());
   return {std::min(own.first * thickness_, all_planes_) * plane_,
           std::min(own.last * thickness_, all_planes_) * plane_};
 }
@@ -50,7 +50,7 @@ Extent BytespinSubdomain::part(int rank) const {
 std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
   const Graph& graph = plan_->graph;
   std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
-  const auto in_halo = [&](Site site, Extent of) {
+  const auto in_halo = [&](Site site, IndexRange of) {
     const std::uint64_t plane = site / plane_ * plane_;
     return plane == previous_plane(of.first) || plane == next_plane(of.last);
   };
@@ -190,14 +190,14 @@ std::vector<LabelPair> BytespinSubdomain::relax(std::vector<std::vector<LabelPai
   return least;
 }
 
-void BytespinSubdomain::add_update(std::uint64_t who, std::uint64_t square, WideSum fourth) {
+void BytespinSubdomain::add_update(std::uint64_t replica, std::uint64_t square, WideSum fourth) {
   ClusterSums update;
   update.square = square;
   update.quartic = 3 * (WideSum{square} * square) - 2 * fourth;
-  cluster_sums_[who] += update;
+  cluster_sums_[replica] += update;
 }
 
-void BytespinSubdomain::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
+void BytespinSubdomain::sum_up(std::uint64_t replica, const SlabClusters::Sums& own,
                                const std::vector<LabelPair>& parts) {
   ByteWriter writer;
   writer(own)(parts);
@@ -222,7 +222,7 @@ void BytespinSubdomain::sum_up(std::uint64_t who, const SlabClusters::Sums& own,
     square += size * size;
     fourth += WideSum{size * size} * (size * size);
   }
-  add_update(who, square, fourth);
+  add_update(replica, square, fourth);
 }
 
 }  // namespace rewise::bytespin

@@ -1,4 +1,4 @@
-// The subdomain of a rank when ranks share the systems of a bytespin engine (shared.hpp): whole
+// The subdomain of a rank when ranks share the replicas of a bytespin engine (shared.hpp): whole
 // planes of the slowest extent (a slab). This file contains the parts that depend on the graph only
 // and are equal on every device: the sites that are exchanged, the rewired bonds that join slabs,
 // and the union and sums of clusters of several slabs.
@@ -28,14 +28,14 @@ using distributed::bytes_of;
 
 class BytespinSubdomain : public Subdomain {
  public:
-  std::uint64_t systems() const final { return systems_; }
-  // Per system: bonds between unequal spins, and the sites in each state.
-  std::uint64_t sums() const final { return systems_ * (1 + plan_->states); }
-  Extent part(int rank) const final;
+  std::uint64_t replicas() const final { return replicas_; }
+  // Per replica: bonds between unequal spins, and the sites in each state.
+  std::uint64_t sums() const final { return replicas_ * (1 + plan_->states); }
+  IndexRange part(int rank) const final;
   // The reason why the ranks cannot make Swendsen-Wang updates together, or an empty string.
   virtual std::string why_no_clusters() const { return ""; }
-  // Only on rank 0: sums over a system's Swendsen-Wang updates since the last call.
-  ClusterSums take_sums(std::uint64_t who) { return std::exchange(cluster_sums_[who], {}); }
+  // Only on rank 0: sums over a replica's Swendsen-Wang updates since the last call.
+  ClusterSums take_sums(std::uint64_t replica) { return std::exchange(cluster_sums_[replica], {}); }
   // Number of passes of the second stage of `kalentev` since the last call.
   std::uint64_t take_passes() { return std::exchange(passes_, 0); }
 
@@ -75,25 +75,25 @@ class BytespinSubdomain : public Subdomain {
   // of the bonds between slabs are compared until none changes. `edges` [ranks]: pairs by the rank
   // of the other label.
   std::vector<LabelPair> relax(std::vector<std::vector<LabelPair>> edges);
-  // Adds the sum n^2 and sum n^4 of one update of a system.
-  void add_update(std::uint64_t who, std::uint64_t square, WideSum fourth);
+  // Adds the sum n^2 and sum n^4 of one update of a replica.
+  void add_update(std::uint64_t replica, std::uint64_t square, WideSum fourth);
   // On rank 0: combines the clusters within slabs, and the parts of clusters of several slabs, to
-  // the sums of a system.
-  void sum_up(std::uint64_t who, const SlabClusters::Sums& own,
+  // the sums of a replica.
+  void sum_up(std::uint64_t replica, const SlabClusters::Sums& own,
               const std::vector<LabelPair>& parts);
 
   const std::shared_ptr<const Plan> plan_;
   const EngineSpec spec_;
   distributed::Transport& transport_;
-  const std::uint64_t systems_, all_planes_, plane_;  // sites of a plane
+  const std::uint64_t replicas_, all_planes_, plane_;  // sites of a plane
   const std::uint32_t thickness_;
-  const Extent own_;                 // sites
+  const IndexRange own_;             // sites
   const std::vector<FarSites> far_;  // by rank
 
  private:
   std::vector<FarSites> far_ends() const;
 
-  std::vector<ClusterSums> cluster_sums_;  // [systems]
+  std::vector<ClusterSums> cluster_sums_;  // [replicas]
   std::uint64_t passes_ = 0;
 };
 

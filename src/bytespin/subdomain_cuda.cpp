@@ -1,5 +1,5 @@
 // A rank's subdomain on a CUDA device: the kernels of the engine in one process (engine_cuda.cpp)
-// work on a part of every system (device_part.hpp). Every system has room for all its sites, so
+// work on a part of every replica (device_part.hpp). Every replica has room for all its sites, so
 // that sites keep their numbers; memory beyond the slab, its halo and the far ends of its bonds is
 // unused. Messages are sent from device to device (engine/device_mail.hpp). In each colour of a
 // sweep the modified cells and the slab's outer planes are updated first, on a stream of their own,
@@ -77,19 +77,19 @@ class CudaSubdomain final : public BytespinSubdomain {
   std::string route() const override { return mail_ ? mail_->routes() : ""; }
   std::string why_no_clusters() const override;
 
-  void fetch(std::uint64_t who) override;
+  void fetch(std::uint64_t replica) override;
   void advance(const Advance& what) override;
   void count(std::span<std::uint64_t> sums) override;
-  void read(std::uint64_t who, std::uint64_t, std::uint64_t first,
+  void read(std::uint64_t replica, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
     device_.use();
-    spins_.copy_out(out, stream(), who * stride_ + first);
+    spins_.copy_out(out, stream(), replica * stride_ + first);
     device_.wait();
   }
-  void write(std::uint64_t who, std::uint64_t, std::uint64_t first,
+  void write(std::uint64_t replica, std::uint64_t, std::uint64_t first,
              std::span<const std::uint8_t> bytes) override {
     device_.use();
-    spins_.copy_in(bytes, stream(), who * stride_ + first);
+    spins_.copy_in(bytes, stream(), replica * stride_ + first);
     device_.wait();
   }
 
@@ -97,23 +97,23 @@ class CudaSubdomain final : public BytespinSubdomain {
   using Message = DeviceMail::Message;
 
   cudaStream_t stream() const { return device_.get(); }
-  std::uint8_t* system(std::uint64_t who) { return spins_.data() + who * stride_; }
+  std::uint8_t* spins_of(std::uint64_t replica) { return spins_.data() + replica * stride_; }
   DevicePart rows() const;  // of tiles
   void check_memory() const;
   void upload_exchanged();
   void upload_measured_bonds();
-  void exchange(Extent systems, int colour);
+  void exchange(IndexRange replicas, int colour);
   void sweep(std::uint64_t step);
   void prepare_clusters();
   void cluster_updates(std::uint64_t step, std::uint64_t updates);
   void label_updates(std::uint64_t step, std::uint64_t updates);
-  std::vector<Site> far_labels(std::uint64_t who);
+  std::vector<Site> far_labels(std::uint64_t replica);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
-  void join_slabs(std::uint64_t who, std::uint32_t update);
+  void join_slabs(std::uint64_t replica, std::uint32_t update);
   RankEnds exchange_ends();
-  void exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs);
-  void add_parts(std::uint64_t who, std::uint32_t update);
-  AdoptedLabels adopted(std::uint64_t who);
+  void exchange_lists(std::uint64_t replica, std::uint32_t update, bool pairs);
+  void add_parts(std::uint64_t replica, std::uint32_t update);
+  AdoptedLabels adopted(std::uint64_t replica);
   // Work queued on one stream from here on waits for all earlier work of the other stream.
   void urgent_follows() {
     done_.record(stream());
@@ -124,7 +124,7 @@ class CudaSubdomain final : public BytespinSubdomain {
     urgent_done_.hold(stream());
   }
   unsigned long long* pairs();
-  unsigned long long* parts(std::uint64_t who, std::uint32_t update);
+  unsigned long long* parts(std::uint64_t replica, std::uint32_t update);
   void size_parts(std::uint32_t update);
   void sum_batch(std::uint32_t updates);
 
@@ -136,17 +136,17 @@ class CudaSubdomain final : public BytespinSubdomain {
   const CudaEvent urgent_done_, done_;
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
-  DeviceBuffer<std::uint8_t> spins_;           // [systems][stride]
-  DeviceBuffer<unsigned long long> measured_;  // [systems] unequal, [systems][measured_counts()]
+  DeviceBuffer<std::uint8_t> spins_;           // [replicas][stride]
+  DeviceBuffer<unsigned long long> measured_;  // [replicas] unequal, [replicas][measured_counts()]
   DeviceBuffer<RewiredSlot> measured_bonds_;
-  DeviceSystems on_device_;
+  DeviceReplicas on_device_;
 
   // For each colour, the spins that other ranks receive and send, rank by rank in multiples of 128:
   // outer planes and far ends.
   struct ColourExchange {
     DeviceBuffer<Site> sites;
     std::vector<std::uint64_t> count;  // as with_
-    DeviceBuffer<std::uint8_t> spins;  // [systems][sites] bits or bytes
+    DeviceBuffer<std::uint8_t> spins;  // [replicas][sites] bits or bytes
   };
   std::vector<int> with_;  // ranks
   ColourExchange sent_[2], received_[2];
@@ -172,7 +172,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   };
   GatheredLists all_pairs_, all_parts_;
   GatheredLists gathered(std::uint64_t own_most);
-  // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][systems].
+  // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][replicas].
   using Address = const unsigned long long*;
   std::vector<Address> addresses_;  // [rows][1 + ranks]
   DeviceBuffer<Address> addresses_on_device_;
@@ -181,10 +181,10 @@ class CudaSubdomain final : public BytespinSubdomain {
   RankLists pairs_lists_, parts_lists_;  // of the current update
   DeviceBuffer<unsigned long long> table_;
   // Clusters of several slabs in the current update.
-  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [systems][labels], [systems]
-  DeviceBuffer<Site> smallest_;                        // [systems][labels]
-  DeviceBuffer<unsigned long long> parts_;        // [2][systems][1 + labels], alternating by update
-  DeviceBuffer<unsigned long long> part_sums_;    // [batch][systems][3] as if they were clusters
+  DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [replicas][labels], [replicas]
+  DeviceBuffer<Site> smallest_;                        // [replicas][labels]
+  DeviceBuffer<unsigned long long> parts_;      // [2][replicas][1 + labels], alternating by update
+  DeviceBuffer<unsigned long long> part_sums_;  // [batch][replicas][3] as if they were clusters
   DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
   std::uint64_t most_labels_ = 0;
   std::unique_ptr<DeviceMail> mail_;  // destroyed first
@@ -195,7 +195,7 @@ CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec&
     : BytespinSubdomain(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
       method_(method),
       device_(device),
-      stride_(system_stride(plan_->sites)),
+      stride_(replica_stride(plan_->sites)),
       lattice_(plan_->lattice),
       urgent_(CudaStream::urgent()) {
   check_memory();
@@ -205,11 +205,11 @@ CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec&
   const DevicePart part{planes(own_.first), static_cast<std::uint32_t>(all_planes_),
                         planes(own_.size()), true};
   graph_ = std::make_unique<DeviceGraph>(*plan_, stream());
-  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride_);
+  spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride_);
   spins_.clear(stream());
-  measured_ = DeviceBuffer<unsigned long long>(systems_ *
+  measured_ = DeviceBuffer<unsigned long long>(replicas_ *
                                                (1 + measured_counts(plan_->potts, plan_->states)));
-  on_device_ = {spec_.seed,     static_cast<std::uint32_t>(systems_),
+  on_device_ = {spec_.seed,     static_cast<std::uint32_t>(replicas_),
                 spec_.replicas, 0,
                 stride_,        spins_.data(),
                 nullptr,        part};
@@ -242,22 +242,22 @@ std::string CudaSubdomain::why_no_clusters() const {
 
 void CudaSubdomain::check_memory() const {
   const DevicePlan plan = outline(*plan_);
-  const auto systems = static_cast<std::uint32_t>(systems_);
+  const auto replicas = static_cast<std::uint32_t>(replicas_);
   std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
-                       systems_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
+                       replicas_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
-  if (clusters && method_ == LabelMethod::kalentev) need += 9 * systems_ * stride_;
+  if (clusters && method_ == LabelMethod::kalentev) need += 9 * replicas_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
-    need += FusedSwendsenWang::bytes(plan, systems, rows());
+    need += FusedSwendsenWang::bytes(plan, replicas, rows());
     // Memory for the exchange between slabs, in words of 8 bytes; the table of labels is most of
     // it.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
-    need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * systems_);
+    need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
   }
   device_.use();
   require_memory(fmt::format("cuda:{}", device_.device()),
-                 fmt::format("their planes of {} systems", systems_), need, free_device_memory(),
+                 fmt::format("their planes of {} replicas", replicas_), need, free_device_memory(),
                  "use more devices, or reduce replicas, temperatures or the size");
 }
 
@@ -295,7 +295,7 @@ void CudaSubdomain::upload_exchanged() {
     }
     exchanged.sites = DeviceBuffer<Site>(sites, stream());
     exchanged.spins =
-        DeviceBuffer<std::uint8_t>(systems_ * (plan_->potts ? sites.size() : sites.size() / 8));
+        DeviceBuffer<std::uint8_t>(replicas_ * (plan_->potts ? sites.size() : sites.size() / 8));
     device_.wait();
   };
   for (int colour = 0; colour < 2; ++colour) {
@@ -321,18 +321,18 @@ void CudaSubdomain::upload_measured_bonds() {
 }
 
 // On the urgent stream.
-void CudaSubdomain::exchange(Extent systems, int colour) {
+void CudaSubdomain::exchange(IndexRange replicas, int colour) {
   if (transport_.size() == 1) return;
   const bool bits = !plan_->potts;
   ColourExchange &sent = sent_[colour], &received = received_[colour];
   const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
-  const auto of_system = [&](ColourExchange& exchanged, std::uint64_t who) {
-    return exchanged.spins.data() + (who - systems.first) * bytes(exchanged.sites.size());
+  const auto of_replica = [&](ColourExchange& exchanged, std::uint64_t replica) {
+    return exchanged.spins.data() + (replica - replicas.first) * bytes(exchanged.sites.size());
   };
   const auto list = [&](ColourExchange& exchanged) {
     std::vector<Message> messages;
-    for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-      std::uint8_t* at = of_system(exchanged, who);
+    for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+      std::uint8_t* at = of_replica(exchanged, replica);
       for (std::size_t k = 0; k < with_.size(); ++k) {
         messages.push_back({with_[k], at, bytes(exchanged.count[k])});
         at += bytes(exchanged.count[k]);
@@ -340,18 +340,18 @@ void CudaSubdomain::exchange(Extent systems, int colour) {
     }
     return messages;
   };
-  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    launch_gather(system(who), sent.sites.data(), sent.sites.size(), bits, of_system(sent, who),
-                  urgent_.get());
+  for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+    launch_gather(spins_of(replica), sent.sites.data(), sent.sites.size(), bits,
+                  of_replica(sent, replica), urgent_.get());
   }
   mail_->exchange(list(sent), list(received), urgent_.get());
-  for (std::uint64_t who = systems.first; who < systems.last; ++who) {
-    launch_scatter(of_system(received, who), received.sites.data(), received.sites.size(), bits,
-                   system(who), urgent_.get());
+  for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
+    launch_scatter(of_replica(received, replica), received.sites.data(), received.sites.size(),
+                   bits, spins_of(replica), urgent_.get());
   }
 }
 
-void CudaSubdomain::fetch(std::uint64_t who) {
+void CudaSubdomain::fetch(std::uint64_t replica) {
   device_.use();
   device_.wait();
   if (transport_.size() == 1) return;
@@ -359,7 +359,7 @@ void CudaSubdomain::fetch(std::uint64_t who) {
     mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
     for (ColourExchange& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
   }
-  for (int colour = 0; colour < 2; ++colour) exchange({who, who + 1}, colour);
+  for (int colour = 0; colour < 2; ++colour) exchange({replica, replica + 1}, colour);
   mail_->finish(urgent_.get());
 }
 
@@ -373,11 +373,11 @@ void CudaSubdomain::sweep(std::uint64_t step) {
     urgent_done_.record(urgent_.get());
     local_->sweep_inner(colour, on_device_, plane_, stream());
     done_.record(stream());
-    exchange({0, systems_}, colour);
+    exchange({0, replicas_}, colour);
   }
 }
 
-// Fetches all systems at once, because the engine requests them together.
+// Fetches all replicas at once, because the engine requests them together.
 void CudaSubdomain::advance(const Advance& what) {
   device_.use();
   std::uint64_t step = what.step;
@@ -400,18 +400,18 @@ void CudaSubdomain::count(std::span<std::uint64_t> sums) {
   plan.rewired_count = measured_bonds_.size();
   measured_.clear(stream());
   launch_measure(plan, Geometry::make(lattice_), on_device_, measured_.data(),
-                 measured_.data() + systems_, stream());
+                 measured_.data() + replicas_, stream());
   const auto counted = measured_.to_host(stream());
   const std::uint64_t counts = measured_counts(plan_->potts, plan_->states);
-  for (std::uint64_t who = 0; who < systems_; ++who) {
-    const auto of = sums.subspan(who * (1 + plan_->states), 1 + plan_->states);
-    const auto* of_system = counted.data() + systems_ + who * counts;
-    of[0] = counted[who];
+  for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
+    const auto of = sums.subspan(replica * (1 + plan_->states), 1 + plan_->states);
+    const auto* of_replica = counted.data() + replicas_ + replica * counts;
+    of[0] = counted[replica];
     if (plan_->potts) {
-      std::copy_n(of_system, counts, of.begin() + 1);
+      std::copy_n(of_replica, counts, of.begin() + 1);
     } else {
-      of[1] = own_.size() - *of_system;
-      of[2] = *of_system;
+      of[1] = own_.size() - *of_replica;
+      of[2] = *of_replica;
     }
   }
 }
@@ -421,7 +421,7 @@ void CudaSubdomain::count(std::span<std::uint64_t> sums) {
 void CudaSubdomain::prepare_clusters() {
   if (fused_) return;
   fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
-                                               static_cast<std::uint32_t>(systems_), rows());
+                                               static_cast<std::uint32_t>(replicas_), rows());
   joining_ = joining_bonds();
   std::vector<RewiredSlot> incoming, outgoing;
   for (const JoiningBonds& with : joining_) {
@@ -447,8 +447,8 @@ void CudaSubdomain::prepare_clusters() {
   incoming_places_ = DeviceBuffer<std::uint32_t>(places, stream());
   outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream());
   device_.wait();
-  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
-  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * systems_);
+  part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * replicas_);
+  border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * replicas_);
   slab_ = {
       own_.first,      own_.last,        plane_,         incoming_.data(), incoming_places_.data(),
       incoming.size(), outgoing_.data(), outgoing.size()};
@@ -469,12 +469,12 @@ void CudaSubdomain::prepare_clusters() {
   table_ = DeviceBuffer<unsigned long long>(
       label_table_slots(std::max(all_pairs_.first.back(), all_parts_.first.back())));
   check_cuda(cudaMemsetAsync(table_.data(), 0xFF, table_.bytes(), stream()), "emptying a table");
-  addresses_.resize((3 + 2 * systems_) * (1 + joining_.size()));
+  addresses_.resize((3 + 2 * replicas_) * (1 + joining_.size()));
   addresses_on_device_ = DeviceBuffer<Address>(addresses_.size());
-  nodes_ = DeviceBuffer<std::uint32_t>(systems_ * most_labels_);
-  smallest_ = DeviceBuffer<Site>(systems_ * most_labels_);
-  parts_ = DeviceBuffer<unsigned long long>(2 * systems_ * (1 + most_labels_));
-  adopted_count_ = DeviceBuffer<std::uint32_t>(systems_);
+  nodes_ = DeviceBuffer<std::uint32_t>(replicas_ * most_labels_);
+  smallest_ = DeviceBuffer<Site>(replicas_ * most_labels_);
+  parts_ = DeviceBuffer<unsigned long long>(2 * replicas_ * (1 + most_labels_));
+  adopted_count_ = DeviceBuffer<std::uint32_t>(replicas_);
   adopted_count_.clear(stream());
   device_.wait();
   const auto lend = [&](auto& buffer) {
@@ -519,10 +519,10 @@ void CudaSubdomain::cluster_updates(std::uint64_t step, std::uint64_t updates) {
     cluster_batch(step + done, static_cast<std::uint32_t>(
                                    std::min<std::uint64_t>(kUpdatesPerBatch, updates - done)));
   }
-  for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+  for (std::uint64_t replica = 0; replica < replicas_; ++replica) fetch(replica);
 }
 
-// Label equivalence in two stages, system by system.
+// Label equivalence in two stages, replica by replica.
 void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
     joining_ = joining_bonds();
@@ -537,9 +537,9 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   for (std::uint64_t n = 0; n < updates; ++n) {
     on_device_.step = static_cast<std::uint32_t>(step + n);
     slab_labels_->label(on_device_);
-    for (std::uint64_t who = 0; who < systems_; ++who) {
+    for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
       const std::vector<std::uint64_t> pairs =
-          slab_labels_->joined(on_device_, who, far_labels(who));
+          slab_labels_->joined(on_device_, replica, far_labels(replica));
       std::vector<std::vector<LabelPair>> edges(joining_.size());
       std::size_t at = 0;
       const auto add = [&](int rank, std::size_t count) {
@@ -554,16 +554,16 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
         add(static_cast<int>(r), joining_[r].from.size());
       }
       std::vector<LabelPair> parts;
-      const auto sums = slab_labels_->flip(on_device_, who, relax(std::move(edges)), parts);
-      sum_up(who, sums, parts);
+      const auto sums = slab_labels_->flip(on_device_, replica, relax(std::move(edges)), parts);
+      sum_up(replica, sums, parts);
     }
-    for (std::uint64_t who = 0; who < systems_; ++who) fetch(who);
+    for (std::uint64_t replica = 0; replica < replicas_; ++replica) fetch(replica);
   }
 }
 
 // Labels of the first plane of the next slab, then of the far ends of bonds that begin here.
-std::vector<Site> CudaSubdomain::far_labels(std::uint64_t who) {
-  std::vector<Site> own = slab_labels_->border_labels(who);
+std::vector<Site> CudaSubdomain::far_labels(std::uint64_t replica) {
+  std::vector<Site> own = slab_labels_->border_labels(replica);
   std::size_t outgoing = 0;
   for (const JoiningBonds& with : joining_) outgoing += with.from.size();
   std::vector<Site> far(plane_ + outgoing);
@@ -586,62 +586,62 @@ std::vector<Site> CudaSubdomain::far_labels(std::uint64_t who) {
 void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels();
-  DeviceSystems tiles = on_device_;
+  DeviceReplicas tiles = on_device_;
   tiles.part = rows();
   part_sums_.clear(stream());
   border_sums_.clear(stream());
-  const std::uint64_t systems = transport_.size() > 1 ? systems_ : 0;  // if there are other slabs
+  const std::uint64_t replicas = transport_.size() > 1 ? replicas_ : 0;  // if there are other slabs
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
     launch_fused_tiles(plan, labels, tiles, n, stream());
     launch_fused_join(joined_, labels, on_device_, n, stream());
-    if (n > 0 && systems > 0) size_parts(n - 1);
-    for (std::uint64_t who = 0; who < systems; ++who) join_slabs(who, n);
+    if (n > 0 && replicas > 0) size_parts(n - 1);
+    for (std::uint64_t replica = 0; replica < replicas; ++replica) join_slabs(replica, n);
   }
   launch_fused_flip(plan, labels, tiles, updates - 1, stream());
-  if (systems > 0) size_parts(updates - 1);
-  for (std::uint64_t who = 0; who < systems; ++who) {
+  if (replicas > 0) size_parts(updates - 1);
+  for (std::uint64_t replica = 0; replica < replicas; ++replica) {
     follow_urgent();
-    exchange_lists(who, updates, false);
+    exchange_lists(replica, updates, false);
     urgent_follows();
-    add_parts(who, updates);
+    add_parts(replica, updates);
   }
   follow_urgent();
   sum_batch(updates);
 }
 
-void CudaSubdomain::join_slabs(std::uint64_t who, std::uint32_t update) {
+void CudaSubdomain::join_slabs(std::uint64_t replica, std::uint32_t update) {
   const DevicePlan& plan = graph_->plan();
   const FusedLabels& labels = fused_->labels();
-  const auto of_system = static_cast<std::uint32_t>(who);
-  launch_border_ends(plan, labels, on_device_, slab_, update, of_system, ends_out_.data(),
+  const auto of_replica = static_cast<std::uint32_t>(replica);
+  launch_border_ends(plan, labels, on_device_, slab_, update, of_replica, ends_out_.data(),
                      stream());
   follow_urgent();
   const RankEnds ends = exchange_ends();
-  launch_border_edges(plan, labels, on_device_, slab_, update, of_system, ends,
+  launch_border_edges(plan, labels, on_device_, slab_, update, of_replica, ends,
                       {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
-  exchange_lists(who, update, true);
-  launch_border_unite(plan, labels, slab_, update, of_system, pairs_lists_, {table_.data()},
-                      adopted(who), stream());
+  exchange_lists(replica, update, true);
+  launch_border_unite(plan, labels, slab_, update, of_replica, pairs_lists_, {table_.data()},
+                      adopted(replica), stream());
   urgent_follows();
   launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
   met_.clear(urgent_.get());
   pairs_turn_ ^= 1;
   check_cuda(cudaMemsetAsync(pairs(), 0, sizeof(unsigned long long), urgent_.get()), "clearing");
-  add_parts(who, update);
+  add_parts(replica, update);
 }
 
-AdoptedLabels CudaSubdomain::adopted(std::uint64_t who) {
-  return {nodes_.data() + who * most_labels_, smallest_.data() + who * most_labels_,
-          adopted_count_.data() + who, most_labels_};
+AdoptedLabels CudaSubdomain::adopted(std::uint64_t replica) {
+  return {nodes_.data() + replica * most_labels_, smallest_.data() + replica * most_labels_,
+          adopted_count_.data() + replica, most_labels_};
 }
 
 unsigned long long* CudaSubdomain::pairs() {
   return pairs_.data() + pairs_turn_ * (1 + slab_.ends_in());
 }
 
-unsigned long long* CudaSubdomain::parts(std::uint64_t who, std::uint32_t update) {
-  return parts_.data() + (update % 2 * systems_ + who) * (1 + most_labels_);
+unsigned long long* CudaSubdomain::parts(std::uint64_t replica, std::uint32_t update) {
+  return parts_.data() + (update % 2 * replicas_ + replica) * (1 + most_labels_);
 }
 
 RankEnds CudaSubdomain::exchange_ends() {
@@ -663,7 +663,7 @@ RankEnds CudaSubdomain::exchange_ends() {
 }
 
 // Exchanges the pairs of all ranks and the parts of the previous update.
-void CudaSubdomain::exchange_lists(std::uint64_t who, std::uint32_t update, bool pairs) {
+void CudaSubdomain::exchange_lists(std::uint64_t replica, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
   const auto add = [&](unsigned long long* own, GatheredLists& all) {
     const auto bytes = [&](int rank) {
@@ -677,7 +677,7 @@ void CudaSubdomain::exchange_lists(std::uint64_t who, std::uint32_t update, bool
     }
   };
   if (pairs) add(this->pairs(), all_pairs_);
-  if (update > 0) add(parts(who, update + 1), all_parts_);
+  if (update > 0) add(parts(replica, update + 1), all_parts_);
   const std::vector<Address> at = reached(out, in);
   const std::size_t ranks = joining_.size();
   const auto lists = [&](std::uint64_t row, std::size_t first,
@@ -687,7 +687,7 @@ void CudaSubdomain::exchange_lists(std::uint64_t who, std::uint32_t update, bool
   };
   if (pairs) pairs_lists_ = lists(1 + pairs_turn_, 0, all_pairs_);
   if (update > 0) {
-    parts_lists_ = lists(3 + (update + 1) % 2 * systems_ + who, pairs ? ranks : 0, all_parts_);
+    parts_lists_ = lists(3 + (update + 1) % 2 * replicas_ + replica, pairs ? ranks : 0, all_parts_);
   }
 }
 
@@ -701,20 +701,20 @@ std::vector<CudaSubdomain::Address> CudaSubdomain::reached(std::span<const Messa
 }
 
 // Sums of the previous update, from the lists just received.
-void CudaSubdomain::add_parts(std::uint64_t who, std::uint32_t update) {
+void CudaSubdomain::add_parts(std::uint64_t replica, std::uint32_t update) {
   if (update == 0) return;
   launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
-                     border_sums_.data() + 3 * ((update - 1) * systems_ + who), urgent_.get());
+                     border_sums_.data() + 3 * ((update - 1) * replicas_ + replica), urgent_.get());
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }
 
-// Queues the sizes for all systems, after the stream's current work.
+// Queues the sizes for all replicas, after the stream's current work.
 void CudaSubdomain::size_parts(std::uint32_t update) {
   urgent_follows();
-  for (std::uint64_t who = 0; who < systems_; ++who) {
-    launch_border_sizes(fused_->labels(), update, static_cast<std::uint32_t>(who), adopted(who),
-                        parts(who, update), part_sums_.data() + 3 * (update * systems_ + who),
-                        urgent_.get());
+  for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
+    launch_border_sizes(fused_->labels(), update, static_cast<std::uint32_t>(replica),
+                        adopted(replica), parts(replica, update),
+                        part_sums_.data() + 3 * (update * replicas_ + replica), urgent_.get());
   }
   adopted_count_.clear(urgent_.get());
 }
@@ -724,7 +724,7 @@ void CudaSubdomain::size_parts(std::uint32_t update) {
 void CudaSubdomain::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;
-  const std::uint64_t rows = updates * systems_;
+  const std::uint64_t rows = updates * replicas_;
   std::vector<unsigned long long> sums(rows * labels.copies * 3);
   const std::size_t bytes = sums.size() * sizeof sums[0];
   check_cuda(cudaMemcpyAsync(sums.data(), labels.sums, bytes, cudaMemcpyDeviceToHost, stream()),
@@ -755,7 +755,7 @@ void CudaSubdomain::sum_batch(std::uint32_t updates) {
       square += sum[0];
       fourth += WideSum{sum[2]} << 64 | sum[1];
     }
-    add_update(row % systems_, square, fourth);
+    add_update(row % replicas_, square, fourth);
   }
 }
 

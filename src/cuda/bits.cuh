@@ -61,7 +61,7 @@ __device__ __forceinline__ Word first_of_runs(Word starts, Word marked) {
 
 // The transpose of a matrix of 32 x 32 bits that a warp holds, one word per lane: bit l of lane r's
 // result is bit r of lane l's word. All 32 lanes must call it.
-__device__ __forceinline__ std::uint32_t turn_bits(std::uint32_t x) {
+__device__ __forceinline__ std::uint32_t transpose_bits(std::uint32_t x) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t mask = 0x0000FFFFu;
 #pragma unroll
@@ -96,7 +96,7 @@ struct Counter {
     unsigned sum = 0;
 #pragma unroll
     for (int p = 0; p < kPlanes; ++p)
-      sum += static_cast<unsigned>(__popc(turn_bits(plane[p]))) << p;
+      sum += static_cast<unsigned>(__popc(transpose_bits(plane[p]))) << p;
     return sum;
   }
 };

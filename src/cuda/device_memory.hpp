@@ -40,7 +40,7 @@ class PooledMemory {
   }
 };
 
-// The pool of the current device, which keeps up to a quarter of its memory.
+// The memory pool of the current device.
 inline cudaError_t current_pool(cudaMemPool_t& pool) {
   int device = 0;
   cudaError_t status = cudaGetDevice(&device);
@@ -80,7 +80,8 @@ inline cudaError_t pool_stream(cudaStream_t& stream) {
   return status;
 }
 
-// Allocates from the pool. The memory may be used on any stream when this returns.
+// Allocates from the pool, which keeps up to a quarter of the device's memory. The memory may be
+// used on any stream when this returns.
 inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
   cudaMemPool_t pool = nullptr;
   cudaError_t status = current_pool(pool);

@@ -1,6 +1,6 @@
-// The part of every system that a rank computes, and the mapping of thread blocks to systems and
+// The part of every replica that a rank computes, and the mapping of thread blocks to replicas and
 // positions. A part consists of whole planes. A launch covers all blocks that overlap the part;
-// results outside of the part are discarded. Without ranks the part is the whole system.
+// results outside of the part are discarded. Without ranks the part is the whole replica.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace rewise {
 
-// Part `index` of `count`; on one device the whole system. For ranks, `parts` of `count` planes or
-// rows of tiles.
+// Parts [index, index + parts) of `count` equal parts (planes or rows of tiles) of every replica;
+// by default the whole replica.
 struct DevicePart {
   std::uint32_t index = 0, count = 1;
   std::uint32_t parts = 1;
@@ -36,34 +36,34 @@ struct DevicePart {
   }
 };
 
-// Blocks of a launch: `per_system` for each system, system after system.
-struct SystemBlocks {
-  FastDiv per_system;
-  std::uint32_t systems;
-  std::uint32_t first;  // first block of the part, numbered in the whole system
+// Blocks of a launch: `per_replica` for each replica, replica after replica.
+struct ReplicaBlocks {
+  FastDiv per_replica;
+  std::uint32_t replicas;
+  std::uint32_t first;  // first block of the part, numbered in the whole replica
 
-  // A part of the `blocks` of each system; may be empty.
-  SystemBlocks(std::uint64_t blocks, std::uint32_t system_count, const DevicePart& part = {})
-      : per_system(static_cast<std::uint32_t>(part.end_block(blocks) - part.first_block(blocks))),
-        systems(system_count),
+  // A part of the `blocks` of each replica; may be empty.
+  ReplicaBlocks(std::uint64_t blocks, std::uint32_t replica_count, const DevicePart& part = {})
+      : per_replica(static_cast<std::uint32_t>(part.end_block(blocks) - part.first_block(blocks))),
+        replicas(replica_count),
         first(static_cast<std::uint32_t>(part.first_block(blocks))) {}
 
-  // Blocks [begin, end) of each system; may be empty.
-  static SystemBlocks range(std::uint64_t begin, std::uint64_t end, std::uint32_t systems) {
-    SystemBlocks blocks(end - begin, systems);
+  // Blocks [begin, end) of each replica; may be empty.
+  static ReplicaBlocks range(std::uint64_t begin, std::uint64_t end, std::uint32_t replicas) {
+    ReplicaBlocks blocks(end - begin, replicas);
     blocks.first = static_cast<std::uint32_t>(begin);
     return blocks;
   }
 
-  std::uint32_t count() const { return per_system.divisor * systems; }
+  std::uint32_t count() const { return per_replica.divisor * replicas; }
 
   struct Place {
-    std::uint32_t who;    // system
-    std::uint32_t block;  // in the whole system
+    std::uint32_t replica;
+    std::uint32_t block;  // in the whole replica
   };
   RW_HD Place place(std::uint32_t index) const {
-    const std::uint32_t who = per_system.quotient(index);
-    return {who, first + (index - who * per_system.divisor)};
+    const std::uint32_t replica = per_replica.quotient(index);
+    return {replica, first + (index - replica * per_replica.divisor)};
   }
 };
 

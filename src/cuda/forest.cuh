@@ -94,7 +94,7 @@ struct ParentForest {
 
 // The same with a word for each node: its parent in bits 0-31 and its key above. The order is that
 // of the keys, so a root has the smallest key of its set. Several devices may join sets
-// concurrently (atomics have system scope, which costs nothing on a single device).
+// concurrently (atomics have replica scope, which costs nothing on a single device).
 struct KeyedForest {
   using Word = unsigned long long;
 

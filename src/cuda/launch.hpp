@@ -82,10 +82,10 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::Str
                                 static_cast<Parameters>(arguments)...);
 }
 
-// Queues a kernel over blocks of systems, unless there are none. Its last parameter is the
-// SystemBlocks, from which a block computes its position. `shape`: all but the number of blocks.
+// Queues a kernel over blocks of replicas, unless there are none. Its last parameter is the
+// ReplicaBlocks, from which a block computes its position. `shape`: all but the number of blocks.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), const SystemBlocks& blocks, LaunchShape shape,
+void launch(void (*kernel)(Parameters...), const ReplicaBlocks& blocks, LaunchShape shape,
             detail::StreamAt at, const Arguments&... arguments) {
   shape.blocks = blocks.count();
   if (shape.blocks > 0) launch(kernel, shape, at, arguments..., blocks);

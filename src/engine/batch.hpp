@@ -32,7 +32,7 @@ struct Samples : Columns<NarrowSpan> {
 // compute the next ones.
 using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
-struct GroupTask {
+struct BatchTask {
   const Graph& graph;
   EngineSpec spec;
 };

@@ -7,15 +7,15 @@ namespace {
 
 __global__ void report(DeviceCounts counts, SumUnits units, std::uint32_t replicas,
                        std::int64_t* sums) {
-  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
-  if (who >= replicas) return;
+  const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
+  if (replica >= replicas) return;
   unsigned long long most = 0;
   for (std::uint32_t s = 0; s < counts.states; ++s) {
-    const unsigned long long one = counts.up[who * counts.up_pitch + s];
+    const unsigned long long one = counts.up[replica * counts.up_pitch + s];
     if (one > most) most = one;
   }
-  sums[who] = units.energy_sum(counts.unequal[who * counts.unequal_pitch], most);
-  sums[replicas + who] = units.magnetisation(most);
+  sums[replica] = units.energy_sum(counts.unequal[replica * counts.unequal_pitch], most);
+  sums[replicas + replica] = units.magnetisation(most);
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ struct EngineSpec {
   // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
   // multispin engine. The trajectory does not depend on it.
   bool cluster_pairs = false;
-  std::uint64_t first_pair_step =
-      0;  // earlier steps, e.g. of equilibration, are not counted in pairs
+  // Earlier steps, e.g. of equilibration, are not counted in sums over pairs.
+  std::uint64_t first_pair_step = 0;
 };
 
 // Options that affect speed but not the trajectory.
@@ -85,7 +85,7 @@ struct EngineOptions {
   // Code above the engines passes them through (factory.hpp, MethodSet).
   std::any methods;
   // Returns whether advance() should end early. Any thread may call it within cycles, every few
-  // milliseconds of work (stop_watch.hpp). Empty: advance() never ends early.
+  // milliseconds of work (stop_poll.hpp). Empty: advance() never ends early.
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two calls of `stop`
 };

@@ -10,7 +10,7 @@
 
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 
 namespace rewise {
 namespace {
@@ -102,7 +102,7 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  StopWatch watch(options, stopped);  // a cycle may be too short for the watches of its parts
+  StopPoll watch(options, stopped);  // a cycle may be too short for the watches of its parts
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
     close(static_cast<std::uint32_t>(step_ + end - closing));
@@ -168,12 +168,12 @@ void EngineBase::report_sums(Observation& out) {
 }
 
 // States: the spins of all parts and the words of the cluster sums. After a stopped advance() also
-// the positions of all parts (save_way()) and kUnderWay.
+// the positions of all parts (save_progress()) and kUnderWay.
 
 EngineState EngineBase::save_state(bool with_spins) const {
   EngineState state{std::string(traits(kind_).stored_name), step_, {}};
   const std::vector<std::uint64_t> sums = save_sums();
-  const std::vector<std::uint8_t> way = under_way() ? save_way() : std::vector<std::uint8_t>{};
+  const std::vector<std::uint8_t> way = under_way() ? save_progress() : std::vector<std::uint8_t>{};
   const std::size_t spin_bytes = with_spins ? parts() * part_bytes_ : 0;
   state.bytes.resize(spin_bytes + 8 * sums.size() + (way.empty() ? 0 : way.size() + 8));
   for (std::size_t part = 0; with_spins && part < parts(); ++part) {
@@ -190,16 +190,16 @@ void EngineBase::restore(const EngineState& state) {
   const Bytes bytes = state.bytes;
   const std::size_t there = std::min(parts() * part_bytes_, bytes.size());
   const Bytes spins = bytes.first(there), rest = bytes.subspan(there);
-  restore_rest({state.engine, state.step, {rest.begin(), rest.end()}}, there);
+  restore_without_spins({state.engine, state.step, {rest.begin(), rest.end()}}, there);
   check_spins(spins);
   for (std::size_t part = 0; part < parts(); ++part) {
     write_part(part, spins.subspan(part * part_bytes_, part_bytes_));
   }
 }
 
-void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes) {
+void EngineBase::restore_without_spins(const EngineState& state, std::uint64_t spin_bytes) {
   const Bytes bytes = state.bytes;
-  std::vector<std::uint8_t> way(save_way().size(), 0);
+  std::vector<std::uint8_t> way(save_progress().size(), 0);
   std::size_t end = bytes.size();
   if (end >= way.size() + 8 && std::memcmp(bytes.data() + end - 8, &kUnderWay, 8) == 0) {
     end -= way.size() + 8;
@@ -215,7 +215,7 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
                             state.engine, spin_bytes + bytes.size(), state.step, name(),
                             parts() * part_bytes_ + 8 * save_sums().size()));
   }
-  if (!restore_way(state.step, way)) {
+  if (!restore_progress(state.step, way)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' after step {} is inside a step at a position "
                             "that does not exist in this run",
@@ -225,7 +225,7 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
 }
 
 // For each part: 32 bits for its steps, and its position within the next step.
-std::vector<std::uint8_t> EngineBase::save_way() const {
+std::vector<std::uint8_t> EngineBase::save_progress() const {
   std::vector<std::uint8_t> way;
   for (std::size_t part = 0; part < parts(); ++part) {
     const auto* steps = reinterpret_cast<const std::uint8_t*>(&ahead_[part]);
@@ -236,7 +236,7 @@ std::vector<std::uint8_t> EngineBase::save_way() const {
   return way;
 }
 
-bool EngineBase::restore_way(std::uint64_t step, Bytes way) {
+bool EngineBase::restore_progress(std::uint64_t step, Bytes way) {
   const std::size_t each = way.size() / parts();
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes from = way.subspan(part * each, each);

@@ -61,13 +61,13 @@ class EngineBase : public Engine {
   virtual Bytes place(std::size_t) const { return {}; }
   virtual bool set_place(std::size_t, Bytes bytes) { return bytes.empty(); }
   // Steps and positions of all parts after a stopped advance().
-  virtual std::vector<std::uint8_t> save_way() const;
-  virtual bool restore_way(std::uint64_t step, Bytes way);
+  virtual std::vector<std::uint8_t> save_progress() const;
+  virtual bool restore_progress(std::uint64_t step, Bytes way);
 
   // A state with or without its spins.
   EngineState save_state(bool with_spins) const;
   // Restores a state without its spins. `spin_bytes`, their total size, is checked.
-  void restore_rest(const EngineState& rest, std::uint64_t spin_bytes);
+  void restore_without_spins(const EngineState& rest, std::uint64_t spin_bytes);
   std::size_t parts() const { return ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }

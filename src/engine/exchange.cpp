@@ -17,8 +17,8 @@ ReplicaExchange::ReplicaExchange(const EngineSpec& spec)
     const double rise = spec.betas[t + 1] - spec.betas[t];
     rules_.push_back({Boltzmann(std::abs(rise)), rise > 0});
   }
-  for (std::size_t system = 0; system < temperatures_ * replicas_; ++system) {
-    walker.push_back(static_cast<std::uint32_t>(system / replicas_));
+  for (std::size_t replica = 0; replica < temperatures_ * replicas_; ++replica) {
+    walker.push_back(static_cast<std::uint32_t>(replica / replicas_));
   }
   attempts.assign(temperatures_, 0);
   exchanges = attempts;

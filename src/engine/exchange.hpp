@@ -19,8 +19,8 @@ struct ExchangeRule {
   Boltzmann factors;   // for the difference of the two beta
   bool rises = false;  // the next beta is larger
 
-  // `sum` and `next_sum` are minus the energies of the two systems, `draw` is exchange_draw() of
-  // the system at the first temperature.
+  // `sum` and `next_sum` are minus the energies of the two replicas, `draw` is exchange_draw() of
+  // the replica at the first temperature.
   RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
     constexpr std::int64_t kMost = (std::int64_t{1} << 40) - 1;
     const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
@@ -28,9 +28,9 @@ struct ExchangeRule {
   }
 };
 
-// The random word for the exchange of system t R + r with that of the next temperature.
-RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t system, std::uint32_t step) {
-  return random_words(seed, Stream::exchange, system, 0, 0, step).w[0];
+// The random word for the exchange of replica t R + r with that of the next temperature.
+RW_HD std::uint32_t exchange_draw(std::uint64_t seed, std::uint32_t replica, std::uint32_t step) {
+  return random_words(seed, Stream::exchange, replica, 0, 0, step).w[0];
 }
 
 // Replica exchange of one engine, with its counters. All vectors are empty without
@@ -42,19 +42,19 @@ class ReplicaExchange {
 
   const std::vector<ExchangeRule>& rules() const { return rules_; }
 
-  // Makes one exchange step, with number `step`. `sums`: minus the energies of all systems, [T][R].
-  // Calls swap(system, next) for each pair of systems that exchange their spins.
+  // Makes one exchange step, with number `step`. `sums`: minus the energies of all replicas,
+  // [T][R]. Calls swap(replica, next) for each pair of replicas that exchange their spins.
   template <class Swap>
   void make_step(std::span<const std::int64_t> sums, std::uint32_t step, const Swap& swap) {
     for (std::size_t t = steps % 2; t + 1 < temperatures_; t += 2) {
-      for (std::size_t system = t * replicas_; system < (t + 1) * replicas_; ++system) {
-        const std::size_t next = system + replicas_;
+      for (std::size_t replica = t * replicas_; replica < (t + 1) * replicas_; ++replica) {
+        const std::size_t next = replica + replicas_;
         ++attempts[t];
-        const auto draw = exchange_draw(seed_, static_cast<std::uint32_t>(system), step);
-        if (!rules_[t].accepts(sums[system], sums[next], draw)) continue;
+        const auto draw = exchange_draw(seed_, static_cast<std::uint32_t>(replica), step);
+        if (!rules_[t].accepts(sums[replica], sums[next], draw)) continue;
         ++exchanges[t];
-        std::swap(walker[system], walker[next]);
-        swap(system, next);
+        std::swap(walker[replica], walker[next]);
+        swap(replica, next);
       }
     }
     ++steps;
@@ -69,7 +69,8 @@ class ReplicaExchange {
   bool restore(std::span<const std::uint64_t>& words);
 
   std::uint64_t steps = 0;  // since the start
-  // [T][R]: index of the temperature at which the configuration that is now in this system started.
+  // [T][R]: index of the temperature at which the configuration that is now in this replica
+  // started.
   std::vector<std::uint32_t> walker;
   std::vector<std::uint64_t> attempts, exchanges;  // [T] since the last measurement
 

@@ -82,10 +82,10 @@ struct MethodSet {
   // Every method in the lists of words, with the cluster update to which it belongs.
   std::vector<MethodChoice> (*choices)(const std::map<std::string, std::vector<std::string>>& lists,
                                        int dim);
-  // "" if the methods are available on the device and, if `shared`, on ranks that share a system;
+  // "" if the methods are available on the device and, if `shared`, on ranks that share a replica;
   // otherwise the reason.
   std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
-  // A method that devices that share a system support on every lattice.
+  // A method that devices that share a replica support on every lattice.
   MethodChoice (*on_any_lattice)();
 };
 
@@ -94,7 +94,7 @@ struct EngineFactory {
   // regular lattice of `extents`.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // make_shared() makes the engine on rank 0 if ranks or devices share every system,
+  // make_shared() makes the engine on rank 0 if ranks or devices share every replica,
   // make_subdomain() the subdomain of any rank. If the engine cannot be shared, these and
   // why_no_team are nullptr.
   std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
@@ -110,7 +110,7 @@ struct EngineFactory {
                              const std::any& methods) = nullptr;
   const MethodSet* methods = nullptr;  // nullptr: there is no choice
   // nullptr: a batch is a loop over engines.
-  std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
+  std::unique_ptr<EngineBatch> (*make_batch)(std::span<const BatchTask> tasks,
                                              const EngineOptions& options) = nullptr;
   // Throws Error(usage) for extents of a regular lattice that the engine does not support. nullptr
   // without EngineTraits::regular_only.

@@ -1,7 +1,7 @@
-// advance() of engines on CUDA devices, which make each step of all their systems together. It runs
-// in pieces of about kPieceSeconds and checks for a stop request between them. A piece has several
-// short cycles, or some steps of a long cycle. This does not change the moves, because random
-// numbers are addressed by the step.
+// advance() of engines on CUDA devices, which make each step of all their replicas together. It
+// runs in pieces of about kPieceSeconds and checks for a stop request between them. A piece has
+// several short cycles, or some steps of a long cycle. This does not change the moves, because
+// random numbers are addressed by the step.
 #pragma once
 
 #include <algorithm>

@@ -26,9 +26,9 @@ struct Order {
   std::uint64_t engine = 0;   // number of the engine
   std::uint64_t payload = 0;  // make, save: number of bytes that follow
   Advance advance{};
-  std::uint64_t system = 0,
-                block = 0;  // read, write; save: `block` is the number of blocks per system
-  Extent bytes{};           // range within the block
+  std::uint64_t replica = 0,
+                block = 0;  // read, write; save: `block` is the number of blocks per replica
+  IndexRange bytes{};       // range within the block
 };
 
 void tell(Transport& transport, Order order) {
@@ -86,7 +86,7 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
     } else if (const std::string on(its_model.begin(), its_model.end()); on != model) {
       code = ExitCode::device;
       failure = fmt::format(
-          "rank {} uses {}, but rank 0 uses {}: ranks that share a system require devices of one "
+          "rank {} uses {}, but rank 0 uses {}: ranks that share a replica require devices of one "
           "kind",
           r, on, model);
     }
@@ -99,8 +99,8 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
   std::exception_ptr of_all;
   guarded(transport, [&] {
     try {
-      for (std::uint64_t system = 0; system < subdomain->systems(); ++system)
-        subdomain->fetch(system);
+      for (std::uint64_t replica = 0; replica < subdomain->replicas(); ++replica)
+        subdomain->fetch(replica);
     } catch (const distributed::ErrorOfAll&) {
       of_all = std::current_exception();
     }
@@ -116,13 +116,13 @@ void save_together(Transport& transport, const Subdomain& subdomain, std::uint64
   std::string text;
   ExitCode code = ExitCode::done;
   try {
-    const Extent part = subdomain.part(transport.rank());
-    std::vector<std::uint8_t> bytes(subdomain.systems() * blocks * part.size());
-    for (std::uint64_t row = 0; row < subdomain.systems() * blocks && part.size() > 0; ++row) {
+    const IndexRange part = subdomain.part(transport.rank());
+    std::vector<std::uint8_t> bytes(subdomain.replicas() * blocks * part.size());
+    for (std::uint64_t row = 0; row < subdomain.replicas() * blocks && part.size() > 0; ++row) {
       subdomain.read(row / blocks, row % blocks, part.first,
                      std::span(bytes).subspan(row * part.size(), part.size()));
     }
-    if (!write) throw Error(ExitCode::internal, "nobody writes files here");
+    if (!write) throw Error(ExitCode::internal, "no writer of files was given");
     write(fmt::format("{}.{}", name, transport.rank()), bytes);
   } catch (const Error& error) {
     code = error.exit_code();
@@ -143,7 +143,7 @@ void save_together(Transport& transport, const Subdomain& subdomain, std::uint64
   }
 }
 
-Extent common(Extent a, Extent b) {
+IndexRange common(IndexRange a, IndexRange b) {
   const std::uint64_t first = std::max(a.first, b.first);
   return {first, std::max(first, std::min(a.last, b.last))};
 }
@@ -201,11 +201,11 @@ class Follower {
   }
 
   void move(const Order& order) {
-    const Extent part = common(order.bytes, subdomain(order).part(transport_.rank()));
+    const IndexRange part = common(order.bytes, subdomain(order).part(transport_.rank()));
     buffer_.resize(part.size());
     if (order.what == What::read) {
       if (part.size() == 0) return;
-      subdomain(order).read(order.system, order.block, part.first, buffer_);
+      subdomain(order).read(order.replica, order.block, part.first, buffer_);
       transport_.post_send(0, kBytes, buffer_);
       transport_.wait();
       return;
@@ -213,9 +213,9 @@ class Follower {
     if (part.size() > 0) {
       transport_.post_receive(0, kBytes, buffer_);
       transport_.wait();
-      subdomain(order).write(order.system, order.block, part.first, buffer_);
+      subdomain(order).write(order.replica, order.block, part.first, buffer_);
     }
-    subdomain(order).fetch(order.system);
+    subdomain(order).fetch(order.replica);
   }
 
   Transport& transport_;
@@ -240,9 +240,9 @@ void order_pieces(Transport& transport, Order order, std::uint64_t first, std::u
 
 // Calls f(rank, part) for each part of `bytes` that another rank holds.
 template <class F>
-void for_others(const Transport& transport, const Subdomain& own, Extent bytes, const F& f) {
+void for_others(const Transport& transport, const Subdomain& own, IndexRange bytes, const F& f) {
   for (int r = 1; r < transport.size(); ++r) {
-    const Extent part = common(bytes, own.part(r));
+    const IndexRange part = common(bytes, own.part(r));
     if (part.size() > 0) f(r, part);
   }
 }
@@ -325,7 +325,7 @@ SavedApart Subdomains::save(std::uint64_t blocks, const std::string& name, const
        {.what = What::save, .engine = number_, .payload = bytes.size(), .block = blocks});
   transport_.broadcast(std::span(bytes));
   save_together(transport_, *own_, blocks, name, write);
-  SavedApart saved{std::move(rest), own_->systems() * blocks, 0, {}};
+  SavedApart saved{std::move(rest), own_->replicas() * blocks, 0, {}};
   for (int r = 0; r < ranks(); ++r) saved.parts.push_back(own_->part(r));
   saved.row_bytes = saved.parts.back().last;
   return saved;
@@ -336,7 +336,7 @@ void Subdomains::restore(std::uint64_t blocks, std::uint64_t unit, const SpinRea
   const std::uint64_t row_bytes = own_->part(ranks() - 1).last;
   const std::uint64_t most = std::max(kMostBytes / unit, std::uint64_t{1}) * unit;
   std::vector<std::uint8_t> bytes;
-  for (std::uint64_t row = 0; row < own_->systems() * blocks; ++row) {
+  for (std::uint64_t row = 0; row < own_->replicas() * blocks; ++row) {
     for (std::uint64_t first = 0; first < row_bytes; first += most) {
       bytes.resize(std::min(most, row_bytes - first));
       read(row * row_bytes + first, bytes);
@@ -359,34 +359,34 @@ std::vector<std::uint64_t> Subdomains::count() const {
   return sums;
 }
 
-void Subdomains::read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+void Subdomains::read(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
                       std::span<std::uint8_t> out) const {
-  const Order order{.what = What::read, .engine = number_, .system = system, .block = block};
-  order_pieces(transport_, order, first, out.size(), [&](Extent bytes) {
-    for_others(transport_, *own_, bytes, [&](int r, Extent part) {
+  const Order order{.what = What::read, .engine = number_, .replica = replica, .block = block};
+  order_pieces(transport_, order, first, out.size(), [&](IndexRange bytes) {
+    for_others(transport_, *own_, bytes, [&](int r, IndexRange part) {
       transport_.post_receive(r, kBytes, out.subspan(part.first - first, part.size()));
     });
-    const Extent own = common(bytes, own_->part(0));
+    const IndexRange own = common(bytes, own_->part(0));
     if (own.size() > 0) {
-      own_->read(system, block, own.first, out.subspan(own.first - first, own.size()));
+      own_->read(replica, block, own.first, out.subspan(own.first - first, own.size()));
     }
     transport_.wait();
   });
 }
 
-void Subdomains::write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+void Subdomains::write(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
                        std::span<const std::uint8_t> from) const {
-  const Order order{.what = What::write, .engine = number_, .system = system, .block = block};
-  order_pieces(transport_, order, first, from.size(), [&](Extent bytes) {
-    for_others(transport_, *own_, bytes, [&](int r, Extent part) {
+  const Order order{.what = What::write, .engine = number_, .replica = replica, .block = block};
+  order_pieces(transport_, order, first, from.size(), [&](IndexRange bytes) {
+    for_others(transport_, *own_, bytes, [&](int r, IndexRange part) {
       transport_.post_send(r, kBytes, from.subspan(part.first - first, part.size()));
     });
     transport_.wait();
-    const Extent own = common(bytes, own_->part(0));
+    const IndexRange own = common(bytes, own_->part(0));
     if (own.size() > 0) {
-      own_->write(system, block, own.first, from.subspan(own.first - first, own.size()));
+      own_->write(replica, block, own.first, from.subspan(own.first - first, own.size()));
     }
-    own_->fetch(system);
+    own_->fetch(replica);
   });
 }
 

@@ -19,14 +19,14 @@
 
 namespace rewise {
 
-// The range [first, last) of systems, bytes or planes.
-struct Extent {
+// The range [first, last) of replicas, bytes or planes.
+struct IndexRange {
   std::uint64_t first = 0, last = 0;
   std::uint64_t size() const { return last - first; }
 };
 
 // The range of `planes` along a lattice's slowest extent that belongs to rank r of `size` ranks.
-inline Extent planes_of(std::uint64_t planes, int r, int size) {
+inline IndexRange planes_of(std::uint64_t planes, int r, int size) {
   const auto ranks = static_cast<std::uint64_t>(size), rank = static_cast<std::uint64_t>(r);
   return {planes * rank / ranks, planes * (rank + 1) / ranks};
 }
@@ -34,9 +34,9 @@ inline Extent planes_of(std::uint64_t planes, int r, int size) {
 // A one-dimensional lattice counts as one plane.
 void check_subdomains(const std::vector<std::uint32_t>& extents, int ranks);
 
-// An order to all ranks: run `cycles` cycles of a schedule from step `step` on a range of systems.
+// An order to all ranks: run `cycles` cycles of a schedule from step `step` on a range of replicas.
 struct Advance {
-  Extent systems;
+  IndexRange replicas;
   std::uint64_t step = 0, cycles = 0;
   Schedule schedule;
 };
@@ -54,23 +54,23 @@ class Subdomain {
 
   // All ranks call the following three functions together.
   //
-  // Fetches the halo of system `system` from neighbouring ranks. Call after initialisation and
+  // Fetches the halo of replica `replica` from neighbouring ranks. Call after initialisation and
   // write().
-  virtual void fetch(std::uint64_t system) = 0;
+  virtual void fetch(std::uint64_t replica) = 0;
   virtual void advance(const Advance& what) = 0;
   // This rank's contribution to sums over all ranks, [sums()].
   virtual void count(std::span<std::uint64_t> sums) = 0;
 
-  virtual std::uint64_t systems() const = 0;
+  virtual std::uint64_t replicas() const = 0;
   virtual std::uint64_t sums() const = 0;
-  // A system is saved as blocks of equal length. Returns the range of bytes of each block that a
+  // A replica is saved as blocks of equal length. Returns the range of bytes of each block that a
   // rank holds.
-  virtual Extent part(int rank) const = 0;
+  virtual IndexRange part(int rank) const = 0;
   // Copy some of the bytes that this rank holds to the host and back. `first` counts from the
   // beginning of the block.
-  virtual void read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+  virtual void read(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
                     std::span<std::uint8_t> out) const = 0;
-  virtual void write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+  virtual void write(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
                      std::span<const std::uint8_t> bytes) = 0;
 };
 
@@ -169,7 +169,7 @@ class FollowerThreads {
 struct SavedApart {
   EngineState rest;  // including the data that follow the spins
   std::uint64_t rows = 0, row_bytes = 0;
-  std::vector<Extent> parts;
+  std::vector<IndexRange> parts;
 };
 
 // Reads spins of such a state, with all rows one after the other, from byte `first`.
@@ -209,11 +209,11 @@ class Subdomains {
   void advance(const Advance& what) const;
   std::vector<std::uint64_t> count() const;  // sums over all ranks
   // Any range of bytes of a block, copied from and to the ranks that hold them.
-  void read(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+  void read(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
             std::span<std::uint8_t> out) const;
-  void write(std::uint64_t system, std::uint64_t block, std::uint64_t first,
+  void write(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
              std::span<const std::uint8_t> bytes) const;
-  // Saves all blocks of all systems as SavesApart does; `rest` becomes part of the result.
+  // Saves all blocks of all replicas as SavesApart does; `rest` becomes part of the result.
   SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
                   EngineState rest) const;
   // Restores them. Calls `check` on the bytes that were read, in multiples of `unit`, before they

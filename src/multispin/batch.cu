@@ -31,7 +31,7 @@ __global__ void start_group(std::uint32_t* packed, int vec,
                                  ? kGuard + std::uint64_t{site}
                                  : start.colour_base[start.lattice.colour(site)] + site / 2;
   packed[slot * static_cast<unsigned>(vec)] =
-      start_word(start.seed, start.who, site, start.hot_replicas);
+      start_word(start.seed, start.group, site, start.hot_replicas);
 }
 
 __device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums, std::uint32_t slot,

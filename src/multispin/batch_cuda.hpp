@@ -29,7 +29,7 @@ struct GroupStart {
   std::uint64_t colour_base[2];  // first slot of each colour
   std::uint32_t sites;
   std::uint64_t seed;
-  std::uint32_t who, hot_replicas;
+  std::uint32_t group, hot_replicas;
 };
 void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
                         cudaStream_t stream);
@@ -56,8 +56,7 @@ struct SumLayout {
   std::size_t bytes_in_all() const { return place(graphs, 0); }
 };
 
-// Converts counts into sums and clears the counts. `bonds`: [graphs], used instead of that of
-// `units`.
+// Converts counts into sums and clears the counts. `bonds` [graphs] replaces units.bonds.
 void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
                     unsigned long long* counts, std::byte* sums, cudaStream_t stream);
 

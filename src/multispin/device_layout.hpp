@@ -56,13 +56,14 @@ inline constexpr std::uint32_t kNoPlace = ~0u;
 // `alone`: most time is spent in updates of single word groups, which use one eighth of the loaded
 // sectors in packs of eight. Packs of eight are therefore excluded. A batch keeps its width when
 // its updates change.
-inline constexpr std::uint64_t kWidePlaces = 1u << 18;
+inline constexpr std::uint64_t kMinThreadsOfWidePacks = 1u << 18;
 constexpr int vec_of(std::uint32_t word_groups, std::uint64_t places, bool alone) {
   for (const int vec : {8, 6, 4, 3, 2}) {
     const auto pack = static_cast<std::uint32_t>(vec);
     if (word_groups % pack != 0 || (alone && vec == 8)) continue;
     const std::uint64_t threads = word_groups / pack * places;
-    if (vec <= 4 || threads >= (vec == 8 ? kWidePlaces : kWidePlaces / 2)) return vec;
+    if (vec <= 4 || threads >= (vec == 8 ? kMinThreadsOfWidePacks : kMinThreadsOfWidePacks / 2))
+      return vec;
   }
   return 1;
 }

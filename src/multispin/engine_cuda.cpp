@@ -37,7 +37,8 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
 
   void start() {
     if (!layout_.turned.empty()) {
-      for (std::uint32_t who = 0; who < word_groups_; ++who) write_words(who, start_words(who));
+      for (std::uint32_t group = 0; group < word_groups_; ++group)
+        write_words(group, start_words(group));
       return;
     }
     GroupStart from{layout_.lattice,
@@ -46,8 +47,8 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
                     spec_.seed,
                     0,
                     hot_replicas()};
-    for (; from.who < word_groups_; ++from.who) {
-      batch_->start(std::size_t{member_} * word_groups_ + from.who, from);
+    for (; from.group < word_groups_; ++from.group) {
+      batch_->start(std::size_t{member_} * word_groups_ + from.group, from);
     }
   }
 
@@ -404,7 +405,7 @@ namespace {
 
 class CudaBatch final : public EngineBatch {
  public:
-  CudaBatch(std::span<const GroupTask> tasks, const EngineOptions& options) {
+  CudaBatch(std::span<const BatchTask> tasks, const EngineOptions& options) {
     engines_.resize(tasks.size());
     {
       const profile::Span span(profile::Work::prepare, "layouts");
@@ -436,24 +437,24 @@ class CudaBatch final : public EngineBatch {
     return true;
   }
   void prepare(const Schedule& schedule) override { engines_.front()->prepare(schedule); }
-  std::vector<bool> advance(std::span<const std::size_t> who, const Schedule& schedule,
+  std::vector<bool> advance(std::span<const std::size_t> chosen, const Schedule& schedule,
                             std::uint64_t cycles) override {
-    return CudaEngine::advance_all(members(who), schedule, cycles);
+    return CudaEngine::advance_all(members(chosen), schedule, cycles);
   }
   using EngineBatch::sample;
-  std::vector<std::size_t> sample(std::span<const std::size_t> who, const Schedule& schedule,
+  std::vector<std::size_t> sample(std::span<const std::size_t> chosen, const Schedule& schedule,
                                   std::uint64_t every, std::size_t count,
                                   const SampleSink& sink) override {
-    return CudaEngine::sample_all(members(who), schedule, every, count, sink);
+    return CudaEngine::sample_all(members(chosen), schedule, every, count, sink);
   }
 
   std::unique_ptr<Engine> release_only() { return std::move(engines_.front()); }
 
  private:
-  std::vector<CudaEngine*> members(std::span<const std::size_t> who) const {
-    std::vector<CudaEngine*> chosen;
-    for (const std::size_t k : who) chosen.push_back(engines_.at(k).get());
-    return chosen;
+  std::vector<CudaEngine*> members(std::span<const std::size_t> chosen) const {
+    std::vector<CudaEngine*> engines;
+    for (const std::size_t k : chosen) engines.push_back(engines_.at(k).get());
+    return engines;
   }
 
   std::vector<std::unique_ptr<CudaEngine>> engines_;
@@ -463,11 +464,11 @@ class CudaBatch final : public EngineBatch {
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options) {
-  const GroupTask task{graph, spec};
+  const BatchTask task{graph, spec};
   return CudaBatch({&task, 1}, options).release_only();
 }
 
-std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const BatchTask> tasks,
                                              const EngineOptions& options) {
   return std::make_unique<CudaBatch>(tasks, options);
 }

@@ -13,7 +13,7 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
   const std::uint32_t group = thread / 32, of_temperature = e.groups * kReplicas;
   if (group >= e.temperatures * e.groups) return;
-  const std::uint32_t t = group / e.groups, who = group * kReplicas + threadIdx.x % 32;
+  const std::uint32_t t = group / e.groups, replica = group * kReplicas + threadIdx.x % 32;
   unsigned long long* counts = e.counts + graph * (1 + 2 * e.temperatures);
   std::uint32_t* mask = e.mask + graph * e.temperatures * e.groups + group;
   if (t + 1 == e.temperatures || t % 2 != counts[0] % 2) {
@@ -23,20 +23,19 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   const std::size_t first = std::size_t{graph} * e.temperatures * of_temperature;
   SumUnits units = e.units;
   units.bonds = e.bonds[graph];
-  const auto sum = [&](std::uint32_t system) {
-    return units.energy_sum(e.unequal[first + system], e.up[first + system]) *
-           (kFixedOne / units.unit);
+  const auto sum = [&](std::uint32_t r) {
+    return units.energy_sum(e.unequal[first + r], e.up[first + r]) * (kFixedOne / units.unit);
   };
-  const std::uint32_t next = who + of_temperature;
+  const std::uint32_t next = replica + of_temperature;
   const std::uint64_t seed =
       std::uint64_t{e.seeds.high[graph]} << 32 | std::uint64_t{e.seeds.low[graph]};
   const bool accepted = e.rules[graph * (e.temperatures - 1) + t].accepts(
-      sum(who), sum(next), exchange_draw(seed, who, *e.first_step + e.step));
+      sum(replica), sum(next), exchange_draw(seed, replica, *e.first_step + e.step));
   const unsigned all = __ballot_sync(~0u, accepted);
   if (accepted) {
     std::uint32_t* walker = e.walker + first;
-    const std::uint32_t before = walker[who];
-    walker[who] = walker[next];
+    const std::uint32_t before = walker[replica];
+    walker[replica] = walker[next];
     walker[next] = before;
   }
   if (threadIdx.x % 32 != 0) return;

@@ -102,7 +102,7 @@ double device_working(const EngineLoad& load) {
   const double masks = s.dim + (s.rewired > 0 ? 2 : 1) + (load.in_field ? 1 : 0),
                words = weights > 0 ? 4 : 3;
   const double groups = word_groups(load);
-  const double tables = groups * (t.tiles * (multispin::kLabelSites * (4 * masks + 64) + 128) +
+  const double tables = groups * (t.tiles * (multispin::kLabelTileSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
                         (load.coupled ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
                         4 * weights + pair_tables(load);
@@ -155,7 +155,7 @@ const EngineFactory kMultispinFactory{
     .make = make,
     .make_batch = make_multispin_batch,
     .memory = memory,
-    .tile_length = multispin::label_length,
+    .tile_length = multispin::label_tile_length,
     .costs = {.ising_nanoseconds = 0.2, .potts_nanoseconds = 0.2, .flipped = 50, .labelled = 50},
     .cuda_seconds = cuda_seconds};
 

@@ -66,8 +66,8 @@ class MultispinEngine : public EngineBase {
   std::vector<GhostBonds> ghost_;             // [T]
   std::vector<Place> places_;                 // [word groups]
   mutable ReplicaExchange exchange_;
-  // With EngineSpec::staggered, unless the sublattices are the colours of the layout: what turns
-  // the words into spins and those of the second sublattice over. [slots]
+  // With EngineSpec::staggered, unless the sublattices are the colours of the layout: the XOR mask
+  // that inverts the spins of the second sublattice (and undoes Layout::turned). [slots]
   std::vector<std::uint32_t> second_sublattice_;
 
  private:

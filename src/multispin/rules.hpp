@@ -1,7 +1,7 @@
 // The use of random numbers in the multispin engine. All implementations (CPU and CUDA, vectorised
 // or not, dense or sparse) follow these rules and therefore make the same moves.
 //
-// A word group is 32 replicas at one temperature; word group index who = t * (R / 32) + r / 32,
+// A word group is 32 replicas at one temperature; word group index group = t * (R / 32) + r / 32,
 // replica bit r % 32; bit 1 is spin up. Digit k (0 = most significant) of all 32 replicas at an
 // address is word k % 4 of call k / 4, so bit r of digits 0..31 is replica r's uniform binary
 // fraction. An event of threshold t happens for a replica if its fraction is below t. Digits are
@@ -71,8 +71,8 @@ auto with_rule(CellRule rule, F&& f) {
 // The address of a draw, without its item.
 struct Address {
   std::uint64_t seed = 0;
-  std::uint32_t who = 0;   // word group index
-  std::uint32_t step = 0;  // number of this update
+  std::uint32_t group = 0;  // word group index
+  std::uint32_t step = 0;   // number of this update
 };
 
 // Digit k of a threshold below certainty: 0 or 1, most significant first.
@@ -85,7 +85,7 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
                         Threshold t) {
   if (t >= kCertain) return true;
   for (unsigned call = 0; call < 8; ++call) {
-    const Words4 words = random_words(at.seed, stream, item, at.who, call, at.step);
+    const Words4 words = random_words(at.seed, stream, item, at.group, call, at.step);
     for (unsigned word = 0; word < 4; ++word) {
       const std::uint32_t r = words.w[word] >> replica & 1u;
       const std::uint32_t d = threshold_digit(t, 4 * call + word);
@@ -100,7 +100,7 @@ RW_HD std::uint32_t replicas_drawn(const Address& at, Stream stream, std::uint64
                                    std::uint32_t asking, Threshold t) {
   std::uint32_t happens = 0;
   for (unsigned call = 0; call < 8 && asking != 0; ++call) {
-    const Words4 words = random_words(at.seed, stream, item, at.who, call, at.step);
+    const Words4 words = random_words(at.seed, stream, item, at.group, call, at.step);
     for (unsigned word = 0; word < 4; ++word) {
       const std::uint32_t digit = 0u - threshold_digit(t, 4 * call + word);
       happens |= asking & digit & ~words.w[word];
@@ -122,7 +122,7 @@ struct GhostBonds {
         up(field_of(model) > 0),
         threshold(digits(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
   static double field_of(const Model& model) {
-    return nearest_fixed(model.interactions.field_of_all()) * kFixedUnit;
+    return nearest_fixed(model.interactions.uniform_field()) * kFixedUnit;
   }
   // The replicas of `asking` in which a site of these spins is bound.
   RW_HD std::uint32_t bound(const Address& at, std::uint64_t site, std::uint32_t spins,
@@ -134,13 +134,13 @@ struct GhostBonds {
 // The first site of the Wolff cluster of replica r.
 RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::uint32_t sites) {
   return uniform_below(
-      word64(random_words(at.seed, Stream::wolff_seed, replica, at.who, 0, at.step), 0), sites);
+      word64(random_words(at.seed, Stream::wolff_seed, replica, at.group, 0, at.step), 0), sites);
 }
 
 // The first configuration of a site: cold replicas are up, hot ones random.
-RW_HD std::uint32_t start_word(std::uint64_t seed, std::uint32_t who, std::uint32_t site,
+RW_HD std::uint32_t start_word(std::uint64_t seed, std::uint32_t group, std::uint32_t site,
                                std::uint32_t hot_replicas) {
-  const std::uint32_t random = random_words(seed, Stream::start, site, who, 0, 0).w[0];
+  const std::uint32_t random = random_words(seed, Stream::start, site, group, 0, 0).w[0];
   return (random & hot_replicas) | ~hot_replicas;
 }
 

@@ -80,8 +80,9 @@ struct CallWords {
   std::uint32_t hi, lo;
 
   __device__ __forceinline__ CallWords(std::uint32_t seed_low, std::uint32_t seed_high,
-                                       std::uint32_t who, std::uint32_t call, std::uint32_t step) {
-    const std::uint32_t c0 = __umulhi(kPhiloxM1, step) ^ lane_word(who, call) ^ seed_low;
+                                       std::uint32_t group, std::uint32_t call,
+                                       std::uint32_t step) {
+    const std::uint32_t c0 = __umulhi(kPhiloxM1, step) ^ lane_word(group, call) ^ seed_low;
     hi = __umulhi(kPhiloxM0, c0) ^ (seed_high + kPhiloxW1);
     lo = kPhiloxM0 * c0;
   }

@@ -78,7 +78,7 @@ class Tuner {
       check_spec(*graph_, spec);
       EngineOptions options = setting_.options;
       options.stop = [this] { return stop_.stop_requested(); };
-      const GroupTask task[] = {{*graph_, spec}};
+      const BatchTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
                                             graph_->sites(), spec.replicas, spec.model,
                                             exchange() ? spec.betas.size() : 0, dependence());

@@ -221,7 +221,7 @@ std::unique_ptr<EngineBatch> TaskGroup::make_engines() const {
   const EngineKind engine = running_.front()->spec().engine;
   EngineOptions options = run_.engine;
   options.stop = [this] { return run_.stop.stop_requested(); };
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   std::vector<std::unique_ptr<Engine>> regular;
   for (const ClaimedTask* task : running_) {
     const EngineSpec spec = task->engine_spec();

@@ -96,20 +96,20 @@ TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
     const auto engine = make_bitlattice_engine(extents, spec, {});
     Observation seen;
     engine->measure(seen);
-    for (std::uint32_t system = 0; system < seen.bond_sum.size(); ++system) {
-      const bool hot = starts_hot(start, system % spec.replicas);
-      CHECK((seen.bond_sum[system] == 2 * 780) == !hot);
-      CHECK((seen.magnetisation[system] == 780) == !hot);
+    for (std::uint32_t replica = 0; replica < seen.bond_sum.size(); ++replica) {
+      const bool hot = starts_hot(start, replica % spec.replicas);
+      CHECK((seen.bond_sum[replica] == 2 * 780) == !hot);
+      CHECK((seen.magnetisation[replica] == 780) == !hot);
       // Hot: sums of 780 and of 1560 random signs, within five standard errors.
       if (hot)
-        CHECK(std::abs(static_cast<double>(seen.magnetisation[system])) < 5 * std::sqrt(780.));
-      if (hot) CHECK(std::abs(static_cast<double>(seen.bond_sum[system])) < 5 * std::sqrt(1560.));
+        CHECK(std::abs(static_cast<double>(seen.magnetisation[replica])) < 5 * std::sqrt(780.));
+      if (hot) CHECK(std::abs(static_cast<double>(seen.bond_sum[replica])) < 5 * std::sqrt(1560.));
     }
     engine->advance({1, 0}, 5);
     // The hash is that of the spins with one byte per site.
     std::vector<std::uint8_t> all, spins(780);
-    for (std::uint32_t system = 0; system < seen.bond_sum.size(); ++system) {
-      engine->spins(system / spec.replicas, system % spec.replicas, spins);
+    for (std::uint32_t replica = 0; replica < seen.bond_sum.size(); ++replica) {
+      engine->spins(replica / spec.replicas, replica % spec.replicas, spins);
       all.insert(all.end(), spins.begin(), spins.end());
     }
     CHECK(XXH3_64bits(all.data(), all.size()) == engine->trajectory_hash());

@@ -12,11 +12,11 @@ namespace {
 // Stream numbers of src/random/streams.hpp. Repeated here, because they must never change.
 constexpr std::uint32_t kStart = 40, kLocal = 41;
 
-std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint32_t item, std::size_t system,
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint32_t item, std::size_t replica,
                                     std::uint32_t call, std::uint32_t step, std::uint32_t stream) {
   using Philox = r123::Philox4x32_R<7>;
   const Philox::ctr_type counter = {
-      {item, static_cast<std::uint32_t>(system) * 256 + call, step, stream}};
+      {item, static_cast<std::uint32_t>(replica) * 256 + call, step, stream}};
   const Philox::key_type key = {
       {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   const auto words = Philox{}(counter, key);
@@ -52,31 +52,31 @@ BitlatticeReference::BitlatticeReference(std::vector<std::uint32_t> extents, con
   }
   spins_.assign(spec.betas.size() * spec.replicas, std::vector<std::uint8_t>(count, 1));
   const std::uint32_t groups = (extents_[0] / 2 + 127) / 128;
-  for (std::size_t system = 0; system < spins_.size(); ++system) {
-    if (!starts_hot(spec.start, static_cast<std::uint32_t>(system % spec.replicas))) continue;
+  for (std::size_t replica = 0; replica < spins_.size(); ++replica) {
+    if (!starts_hot(spec.start, static_cast<std::uint32_t>(replica % spec.replicas))) continue;
     for (std::size_t index = 0; index < count; ++index) {
       const Site& site = sites_[index];
       const std::uint32_t colour = (site.x + site.parity) % 2, h = site.x / 2;
       const std::uint32_t item = 2 * (site.row * groups + h / 128) + colour;
-      const auto words = philox(spec.seed, item, system, 0, 0, kStart);
-      spins_[system][index] = static_cast<std::uint8_t>(words[h % 128 / 32] >> (h % 32) & 1u);
+      const auto words = philox(spec.seed, item, replica, 0, 0, kStart);
+      spins_[replica][index] = static_cast<std::uint8_t>(words[h % 128 / 32] >> (h % 32) & 1u);
     }
   }
 }
 
-void BitlatticeReference::update_column(std::size_t system, const std::vector<std::size_t>& sites,
+void BitlatticeReference::update_column(std::size_t replica, const std::vector<std::size_t>& sites,
                                         std::uint32_t item, unsigned bit) {
   struct Draw {
     std::size_t site;
     std::uint32_t threshold;
     bool open, below, inverted;
   };
-  auto& spins = spins_[system];
+  auto& spins = spins_[replica];
   const int degree = 2 * static_cast<int>(extents_.size());
-  const double beta = spec_.betas[system / spec_.replicas];
+  const double beta = spec_.betas[replica / spec_.replicas];
   const auto digits = [&](std::uint32_t call) {
     std::array<bool, 4> found{};
-    const auto words = philox(spec_.seed, item, system, call, step_, kLocal);
+    const auto words = philox(spec_.seed, item, replica, call, step_, kLocal);
     for (std::size_t k = 0; k < 4; ++k) found[k] = (words[k] >> bit & 1u) != 0;
     return found;
   };
@@ -130,7 +130,7 @@ void BitlatticeReference::update_column(std::size_t system, const std::vector<st
 void BitlatticeReference::sweep() {
   const std::uint32_t half = extents_[0] / 2, groups = (half + 127) / 128;
   const auto rows = static_cast<std::uint32_t>(sites_.size() / extents_[0]);
-  for (std::size_t system = 0; system < spins_.size(); ++system) {
+  for (std::size_t replica = 0; replica < spins_.size(); ++replica) {
     for (std::uint32_t colour = 0; colour < 2; ++colour) {
       for (std::uint32_t row = 0; row < rows; ++row) {
         const std::size_t start = std::size_t{row} * extents_[0];
@@ -142,7 +142,7 @@ void BitlatticeReference::sweep() {
               const std::uint32_t h = 128 * group + 32 * w + bit;
               if (h < half) sites.push_back(start + 2 * h + side);
             }
-            update_column(system, sites, 2 * (row * groups + group) + colour, bit);
+            update_column(replica, sites, 2 * (row * groups + group) + colour, bit);
           }
         }
       }

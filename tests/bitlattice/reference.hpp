@@ -1,6 +1,7 @@
-// A slow, simple reference of the updates of the bitlattice engine: one system, one site, one digit
-// at a time. It works on coordinates and restates the address rules (src/bitlattice/rules.hpp) with
-// the Philox of Random123. Every vectorised, threaded or device form must give the same bits.
+// A slow, simple reference of the updates of the bitlattice engine: one replica, one site, one
+// digit at a time. It works on coordinates and restates the address rules
+// (src/bitlattice/rules.hpp) with the Philox of Random123. Every vectorised, threaded or device
+// form must give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ class BitlatticeReference {
   BitlatticeReference(std::vector<std::uint32_t> extents, const EngineSpec& spec);
 
   void sweep();
-  // Spins of system t * R + r: [sites], 0 or 1, x fastest.
-  const std::vector<std::uint8_t>& spins(std::size_t system) const { return spins_[system]; }
-  std::size_t systems() const { return spins_.size(); }
+  // Spins of replica t * R + r: [sites], 0 or 1, x fastest.
+  const std::vector<std::uint8_t>& spins(std::size_t replica) const { return spins_[replica]; }
+  std::size_t replicas() const { return spins_.size(); }
   Observation measure() const;
 
  private:
@@ -26,7 +27,7 @@ class BitlatticeReference {
     std::vector<std::size_t> around;
   };
 
-  void update_column(std::size_t system, const std::vector<std::size_t>& sites, std::uint32_t item,
+  void update_column(std::size_t replica, const std::vector<std::size_t>& sites, std::uint32_t item,
                      unsigned bit);
 
   std::vector<std::uint32_t> extents_;

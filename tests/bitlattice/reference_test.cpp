@@ -37,11 +37,11 @@ std::string name_of(const std::vector<std::uint32_t>& extents, LocalUpdate local
 void compare(const BitlatticeReference& reference, Engine& engine, std::size_t sites) {
   std::vector<std::uint8_t> spins(sites);
   const std::size_t replicas = 2;
-  for (std::size_t system = 0; system < reference.systems(); ++system) {
-    engine.spins(static_cast<std::uint32_t>(system / replicas),
-                 static_cast<std::uint32_t>(system % replicas), spins);
-    INFO("system " << system);
-    REQUIRE(spins == reference.spins(system));
+  for (std::size_t replica = 0; replica < reference.replicas(); ++replica) {
+    engine.spins(static_cast<std::uint32_t>(replica / replicas),
+                 static_cast<std::uint32_t>(replica % replicas), spins);
+    INFO("replica " << replica);
+    REQUIRE(spins == reference.spins(replica));
   }
   Observation seen;
   engine.measure(seen);
@@ -51,7 +51,7 @@ void compare(const BitlatticeReference& reference, Engine& engine, std::size_t s
   CHECK(seen.cluster_size.empty());
 }
 
-// A sweep of system 0 by decide_group, group by group.
+// A sweep of replica 0 by decide_group, group by group.
 template <int kDim, bool kDownhill>
 void sweep_on_host(const bitlattice::Layout& layout, const bitlattice::Draws& draws,
                    std::vector<std::uint32_t>& spins) {

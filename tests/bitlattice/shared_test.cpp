@@ -105,14 +105,14 @@ TEST_CASE("bitlattice over ranks: states move from any number of ranks to any ot
   }
 }
 
-TEST_CASE("bitlattice over ranks: stopped between systems and continued by one process") {
+TEST_CASE("bitlattice over ranks: stopped between replicas and continued by one process") {
   const std::vector<std::uint32_t> extents{36, 22};
   const EngineSpec spec = spec_of(2, LocalUpdate::glauber);
   const auto one = make_bitlattice_engine(extents, spec, with_threads(1));
   one->advance({1, 0}, 5);
   EngineOptions options = with_threads(1);
   int asked = 0;
-  options.stop = [&] { return ++asked == 1; };  // after a sweep of one of four systems
+  options.stop = [&] { return ++asked == 1; };  // after a sweep of one of four replicas
   EngineState state;
   with_ranks(3, extents, spec, options, [&](Engine& engine) {
     CHECK(!engine.advance({1, 0}, 5));

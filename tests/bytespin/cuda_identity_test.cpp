@@ -28,7 +28,7 @@ std::vector<LatticeCase> lattices() {
   return lattice_cases(shapes);
 }
 
-// A local and a cluster update, their schedule, and the number of systems.
+// A local and a cluster update, their schedule, and the number of replicas.
 struct Run {
   LocalUpdate local;
   ClusterUpdate cluster;

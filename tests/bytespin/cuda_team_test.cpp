@@ -1,4 +1,4 @@
-// Several CUDA devices that share every system, as ranks of this process, make the same moves as
+// Several CUDA devices that share every replica, as ranks of this process, make the same moves as
 // the CPU, bit for bit. The lists of devices are {0, 0}, {0, 0, 0} (a device may be listed more
 // than once) and, if there are several, all devices.
 #include <cmath>
@@ -19,15 +19,15 @@ namespace {
 using namespace rewise;
 using namespace rewise::oracle;
 
-struct System {
+struct Replica {
   std::vector<std::uint32_t> extents;
   double p;
   Rule rule;
 };
 
 // Tiles have 64 x 32, 64 x 8 x 4 and 64 x 4 x 4 x 2 sites; every rank needs a row of tiles.
-std::vector<System> systems() {
-  std::vector<System> list;
+std::vector<Replica> replicas() {
+  std::vector<Replica> list;
   for (const std::vector<std::uint32_t>& shape : std::vector<std::vector<std::uint32_t>>{
            {64, 96}, {192, 70}, {640, 480}, {64, 8, 12}, {64, 34, 18}, {64, 4, 6, 6}}) {
     list.push_back({shape, 0.0, Rule::rewire});
@@ -113,9 +113,9 @@ void check_team(const Graph& graph, const Run& run, Engine& cpu, const std::vect
 
 }  // namespace
 
-TEST_CASE("several devices that share a system make the moves of the CPU", "[gpu]") {
+TEST_CASE("several devices that share a replica make the moves of the CPU", "[gpu]") {
   std::size_t cases = 0;
-  for (const System& s : systems()) {
+  for (const Replica& s : replicas()) {
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     for (const Run& run : kRuns) {
       const std::uint64_t cycles = graph.sites() > 100000 ? 6 : 40;
@@ -149,12 +149,12 @@ TEST_CASE("several devices share a large lattice", "[gpu]") {
 }
 
 TEST_CASE("several devices label in two stages by label equivalence", "[gpu]") {
-  std::vector<System> all = systems();
+  std::vector<Replica> all = replicas();
   for (const std::vector<std::uint32_t>& shape :
        std::vector<std::vector<std::uint32_t>>{{36, 70}, {200, 66}, {34, 10, 6}, {34, 4, 6, 4}}) {
     all.push_back({shape, 0.1, Rule::rewire});
   }
-  for (const System& s : all) {
+  for (const Replica& s : all) {
     if (s.rule == Rule::swap) continue;
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     for (const Run& run : kRuns) {
@@ -206,8 +206,8 @@ TEST_CASE("a checkpoint moves from several devices to the CPU and back", "[gpu]"
 
 TEST_CASE("several devices: a short run for the sanitizers", "[gpu]") {
   const Run run{ModelKind::ising, 2, LocalUpdate::metropolis, {1, 2}, 1, 2};
-  for (const System& s :
-       {System{{128, 96}, 0.3, Rule::rewire}, System{{64, 10, 12}, 0.1, Rule::add}}) {
+  for (const Replica& s :
+       {Replica{{128, 96}, 0.3, Rule::rewire}, Replica{{64, 10, 12}, 0.1, Rule::add}}) {
     const Graph graph = build_graph({s.extents, s.p, s.rule, 7});
     auto cpu = on_cpu(graph, run);
     cpu->advance(run.schedule, 2);

@@ -106,7 +106,7 @@ TEST_CASE("bytespin engine, Wolff on CUDA: clusters larger than a block", "[gpu]
   check_all_methods(large, spec_of({2.35}, 1), {0, 3}, 2);
 }
 
-TEST_CASE("bytespin engine, Wolff on CUDA: more systems than run at the same time", "[gpu]") {
+TEST_CASE("bytespin engine, Wolff on CUDA: more replicas than run at the same time", "[gpu]") {
   const Graph graph = build_graph({{66, 34}, 0.1, Rule::rewire, 3});
   check_all_methods(graph, spec_of({1.8, 2.4, 3.0}, 300), {1, 3}, 4);
 }

@@ -24,7 +24,7 @@ std::vector<Graph> labelled_graphs() {
   return graphs;
 }
 
-// The result of four updates of two systems, one from a hot and one from a cold start.
+// The result of four updates of two replicas, one from a hot and one from a cold start.
 struct Trace {
   std::uint64_t hash;
   Observation sums;

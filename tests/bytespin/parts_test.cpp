@@ -1,4 +1,4 @@
-// The division of a system among several devices: every item belongs to exactly one part.
+// The division of a replica among several devices: every item belongs to exactly one part.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -88,23 +88,23 @@ TEST_CASE("the parts of several devices cover every item once") {
   }
 }
 
-TEST_CASE("the blocks of all parts cover the blocks of all systems once") {
+TEST_CASE("the blocks of all parts cover the blocks of all replicas once") {
   for (const std::uint64_t blocks : {1ull, 2ull, 7ull, 100ull}) {
-    for (const std::uint32_t systems : {1u, 3u}) {
+    for (const std::uint32_t replicas : {1u, 3u}) {
       for (std::uint32_t parts = 1; parts <= 8; ++parts) {
         std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
         std::uint64_t launched = 0;
         for (std::uint32_t part = 0; part < parts; ++part) {
-          const SystemBlocks mine(blocks, systems, {part, parts});
+          const ReplicaBlocks mine(blocks, replicas, {part, parts});
           launched += mine.count();
           for (std::uint32_t n = 0; n < mine.count(); ++n) {
-            const SystemBlocks::Place place = mine.place(n);
-            CHECK(place.who < systems);
+            const ReplicaBlocks::Place place = mine.place(n);
+            CHECK(place.replica < replicas);
             CHECK(place.block < blocks);
-            seen.emplace(place.who, place.block);
+            seen.emplace(place.replica, place.block);
           }
         }
-        CHECK(launched == blocks * systems);
+        CHECK(launched == blocks * replicas);
         CHECK(seen.size() == launched);
       }
     }
@@ -129,7 +129,7 @@ TEST_CASE("the blocks of each rank cover all of its items") {
         for (std::uint32_t first = 0; first < planes; first += 1 + first / 3) {
           for (std::uint32_t count = 1; first + count <= planes; count += 1 + count / 2) {
             const DevicePart part{first, static_cast<std::uint32_t>(planes), count, true};
-            const SystemBlocks mine(blocks, 1, part);
+            const ReplicaBlocks mine(blocks, 1, part);
             const std::uint64_t last = mine.first + mine.count();
             CHECK(part.begin(planes * plane) == first * plane);
             CHECK(part.end(planes * plane) == (first + count) * plane);

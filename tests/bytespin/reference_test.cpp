@@ -106,7 +106,7 @@ class Reference {
     std::uint32_t number = 0;
     for (const auto& [where, sites] : tiles) {
       const Words4 words =
-          random_words(key.seed, Stream::bytespin_seed, number++, key.who, 0, key.step);
+          random_words(key.seed, Stream::bytespin_seed, number++, key.replica, 0, key.step);
       const auto n = static_cast<std::uint32_t>(sites.size());
       tile_sites[sites[uniform_below(word64(words, 0), n)]] += n;
     }
@@ -120,7 +120,7 @@ class Reference {
       for (const Site m : members) weight += tile_sites[m];
       cluster_size += weight * members.size();
       const Words4 words =
-          random_words(key.seed, Stream::bytespin_flip, first, key.who, 0, key.step);
+          random_words(key.seed, Stream::bytespin_flip, first, key.replica, 0, key.step);
       if (weight == 0 || !happens(words.w[0], threshold(spec_.few_cluster.flip))) continue;
       const auto state =
           static_cast<std::uint32_t>((std::uint64_t{words.w[1]} * (spec_.model.q - 1)) >> 32);
@@ -137,7 +137,7 @@ class Reference {
     const std::vector<std::uint8_t> old = spins;
     const bool wolff = spec_.cluster == ClusterUpdate::wolff;
     const Site seed = wolff_seed(
-        random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step), graph_.sites());
+        random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step), graph_.sites());
     for (Site s = 0; s < graph_.sites(); ++s) {
       const Site first = wolff ? seed : s;
       if (seen[first]) continue;
@@ -147,7 +147,7 @@ class Reference {
       cluster_fourth += n * n * n * n;
       cluster_size += n;
       const bool flip = wolff || bit_of(random_words(key.seed, Stream::bytespin_flip,
-                                                     bit_item(first), key.who, 0, key.step),
+                                                     bit_item(first), key.replica, 0, key.step),
                                         first) != 0;
       const std::uint8_t state = potts() ? potts_state(key, first, old[first], wolff)
                                          : static_cast<std::uint8_t>(old[first] ^ (flip ? 1 : 0));
@@ -161,7 +161,7 @@ class Reference {
 
   std::uint8_t potts_state(const DrawKey& key, Site first, std::uint32_t old, bool wolff) const {
     if (!wolff) return any_state(slot_draw(key, Stream::bytespin_flip, first), spec_.model.q);
-    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
     return wolff_state(words, old, spec_.model.q);
   }
 
@@ -219,37 +219,37 @@ void compare(const Graph& graph, const EngineSpec& spec) {
   EngineOptions options;
   options.threads = 1;
   const auto engine = make_bytespin_engine(graph, spec, options);
-  std::vector<Reference> systems(6, Reference(graph, spec));
+  std::vector<Reference> replicas(6, Reference(graph, spec));
   std::vector<std::uint8_t> spins(graph.sites());
-  for (std::uint32_t who = 0; who < 6; ++who) {
-    systems[who].spins.resize(graph.sites());
-    engine->spins(who / 2, who % 2, systems[who].spins);
+  for (std::uint32_t replica = 0; replica < 6; ++replica) {
+    replicas[replica].spins.resize(graph.sites());
+    engine->spins(replica / 2, replica % 2, replicas[replica].spins);
   }
   for (std::uint32_t step = 0; step < 24; ++step) {
     const bool is_local = step % 2 == 0;
     engine->advance(is_local ? Schedule{1, 0} : Schedule{0, 1}, 1);
     Observation seen;
     engine->measure(seen);
-    for (std::uint32_t who = 0; who < 6; ++who) {
-      Reference& reference = systems[who];
-      const DrawKey key{spec.seed, who, step};
-      is_local ? reference.local(key, spec.betas[who / 2])
-               : reference.cluster(key, spec.betas[who / 2]);
-      engine->spins(who / 2, who % 2, spins);
+    for (std::uint32_t replica = 0; replica < 6; ++replica) {
+      Reference& reference = replicas[replica];
+      const DrawKey key{spec.seed, replica, step};
+      is_local ? reference.local(key, spec.betas[replica / 2])
+               : reference.cluster(key, spec.betas[replica / 2]);
+      engine->spins(replica / 2, replica % 2, spins);
       REQUIRE(spins == reference.spins);
       const auto [bonds, magnetisation] = sums(reference, spec);
-      REQUIRE(seen.magnetisation[who] == magnetisation);
-      REQUIRE(seen.bond_sum[who] == bonds);
+      REQUIRE(seen.magnetisation[replica] == magnetisation);
+      REQUIRE(seen.bond_sum[replica] == bonds);
       if (is_local) continue;
       REQUIRE(seen.cluster_updates == 1);
       if (spec.cluster != ClusterUpdate::swendsen_wang) {
-        REQUIRE(seen.cluster_size[who] == reference.cluster_size);
+        REQUIRE(seen.cluster_size[replica] == reference.cluster_size);
       } else {
         const std::uint64_t square = reference.cluster_square;
-        REQUIRE(seen.cluster_size[who] == square);
-        REQUIRE(seen.cluster_quartic_low[who] ==
+        REQUIRE(seen.cluster_size[replica] == square);
+        REQUIRE(seen.cluster_quartic_low[replica] ==
                 3 * square * square - 2 * reference.cluster_fourth);
-        REQUIRE(seen.cluster_quartic_high[who] == 0);
+        REQUIRE(seen.cluster_quartic_high[replica] == 0);
       }
     }
   }

@@ -142,7 +142,7 @@ TEST_CASE("bytespin over ranks on CUDA: errors of unsupported settings", "[gpu]"
   EngineOptions sewn = on(0);
   sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage,
-         "ranks that share a system support the label method fast or kalentev "
+         "ranks that share a replica support the label method fast or kalentev "
          "only, not self-label+sew",
          [&] {
            with_ranks(2, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, sewn, advance);

@@ -107,7 +107,7 @@ TEST_CASE("bytespin over ranks: kalentev in two stages gives the clusters of fas
       with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
         engine.advance({0, 5}, 1);
         check_seen(look(engine), expected);
-        // At least one pass per update and system: the last pass changes nothing.
+        // At least one pass per update and replica: the last pass changes nothing.
         CHECK(engine.work().label_passes >= 5 * spec.betas.size() * spec.replicas);
       });
       ++cases;
@@ -150,7 +150,7 @@ TEST_CASE("bytespin over ranks: errors of unsupported settings") {
   EngineOptions sewn = with_threads(1);
   sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage,
-         "ranks that share a system support the label method fast or kalentev "
+         "ranks that share a replica support the label method fast or kalentev "
          "only, not self-label+sew",
          [&] { with_ranks(2, graph, spec, sewn, nothing); });
 }
@@ -165,9 +165,9 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
     void fetch(std::uint64_t) override {}
     void advance(const Advance&) override {}
     void count(std::span<std::uint64_t>) override {}
-    std::uint64_t systems() const override { return 1; }
+    std::uint64_t replicas() const override { return 1; }
     std::uint64_t sums() const override { return 0; }
-    Extent part(int) const override { return {}; }
+    IndexRange part(int) const override { return {}; }
     void read(std::uint64_t, std::uint64_t, std::uint64_t, std::span<std::uint8_t>) const override {
     }
     void write(std::uint64_t, std::uint64_t, std::uint64_t,
@@ -186,7 +186,7 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
       CHECK(subdomains.threads() == static_cast<int>(models.size()));
     });
   };
-  expect(ExitCode::device, "rank 2 uses H100, but rank 0 uses H200: ranks that share a system",
+  expect(ExitCode::device, "rank 2 uses H100, but rank 0 uses H200: ranks that share a replica",
          [&] {
            meet({"H200", "H200", "H100", "H200"});
          });

@@ -21,7 +21,7 @@ __global__ void random_words_kernel(cuda::std::span<const Address> in,
                                     cuda::std::span<Words4> out) {
   for (std::uint64_t i = first_item(); i < in.size(); i += stride()) {
     const Address& a = in[i];
-    out[i] = random_words(a.seed, Stream::bond, a.item, a.who, a.call, a.step);
+    out[i] = random_words(a.seed, Stream::bond, a.item, a.replica, a.call, a.step);
   }
 }
 

@@ -17,7 +17,7 @@ struct PhiloxInput {
 
 struct Address {
   std::uint64_t seed, item;
-  std::uint32_t who, call, step;
+  std::uint32_t replica, call, step;
 };
 
 // out[i] = philox4x32(in[i]), with the 7 rounds of rewise and with the usual 10 rounds of

@@ -70,7 +70,7 @@ TEST_CASE("random words at 100000 addresses equal those of the host") {
   std::size_t differing = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Address& a = in[i];
-    const Words4 host = random_words(a.seed, Stream::bond, a.item, a.who, a.call, a.step);
+    const Words4 host = random_words(a.seed, Stream::bond, a.item, a.replica, a.call, a.step);
     if (!equal(device[i], host)) ++differing;
   }
   CHECK(differing == 0);

@@ -26,7 +26,7 @@ class Stub final : public Subdomain {
   void count(std::span<std::uint64_t> sums) override { sums[0] = 1; }
   std::uint64_t systems() const override { return 1; }
   std::uint64_t sums() const override { return 1; }
-  Extent part(int) const override { return {}; }
+  IndexRange part(int) const override { return {}; }
   void read(std::uint64_t, std::uint64_t, std::uint64_t, std::span<std::uint8_t>) const override {}
   void write(std::uint64_t, std::uint64_t, std::uint64_t, std::span<const std::uint8_t>) override {}
 

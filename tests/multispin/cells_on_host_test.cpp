@@ -190,7 +190,7 @@ class HostCells final : public MultispinEngine {
   HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)
       : MultispinEngine(graph, spec),
         arrays_(view()),
-        vec_(vec_of(word_groups_, kWidePlaces, false)),
+        vec_(vec_of(word_groups_, kMinThreadsOfWidePacks, false)),
         by_warps_(by_warps) {
     const std::size_t words = first_word(word_groups_, layout_.words, vec_);
     spins_.reset(static_cast<std::uint32_t*>(std::aligned_alloc(16, (4 * words + 15) / 16 * 16)));
@@ -227,7 +227,7 @@ class HostCells final : public MultispinEngine {
     sweep.first_step = &first_step_;
     sweep.stream = static_cast<std::uint32_t>(local_stream(spec_.local));
     sweep.rule = cell_rule(spec_.model, spec_.local);
-    sweep.field = nearest_fixed(spec_.model.interactions.field_of_all());
+    sweep.field = nearest_fixed(spec_.model.interactions.uniform_field());
     sweep.heat_bath = spec_.local == LocalUpdate::glauber;
     sweep.word_groups = word_groups_;
     sweep.vec = vec_;

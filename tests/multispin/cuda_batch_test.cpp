@@ -25,7 +25,7 @@ constexpr Rule kRules[] = {Rule::rewire, Rule::add, Rule::swap};
 // Graphs of one lattice with different p, rules, seeds and temperatures.
 struct Fleet {
   std::vector<std::unique_ptr<Graph>> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
 
   Fleet(const std::vector<std::uint32_t>& extents, std::size_t count, LocalUpdate local,
         std::size_t temperatures, std::uint32_t replicas) {
@@ -60,9 +60,9 @@ struct Fleet {
 };
 
 std::vector<std::size_t> all_of(const EngineBatch& batch) {
-  std::vector<std::size_t> who(batch.size());
-  std::iota(who.begin(), who.end(), std::size_t{0});
-  return who;
+  std::vector<std::size_t> chosen(batch.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  return chosen;
 }
 
 }  // namespace
@@ -81,12 +81,12 @@ TEST_CASE("many graphs per launch make the same moves as each alone", "[gpu]") {
       const Fleet fleet(shape, count, local, temperatures, replicas);
       auto cuda = fleet.together(0);
       auto cpu = fleet.together(-1);
-      const auto who = all_of(*cuda);
-      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 27);
+      const auto chosen = all_of(*cuda);
+      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(chosen, schedule, 27);
       // Five full groups of 64 samples, which are captured as CUDA graphs, and a part of one.
       constexpr std::size_t samples = 5 * 64 + 7;
-      const auto x = cuda->sample(who, schedule, 2, samples);
-      const auto y = cpu->sample(who, schedule, 2, samples);
+      const auto x = cuda->sample(chosen, schedule, 2, samples);
+      const auto y = cpu->sample(chosen, schedule, 2, samples);
       for (std::size_t k = 0; k < count; ++k) {
         INFO("graph " << k);
         for (std::size_t n = 0; n < samples; ++n) check_same(x[k][n], y[k][n]);
@@ -137,15 +137,15 @@ TEST_CASE("interleaved words of six and eight groups make the moves of the CPU",
                   << temperatures * replicas / 32 << " schedule " << to_string(schedule) << " form "
                   << static_cast<int>(form));
       Fleet fleet(shape, count, local, temperatures, replicas);
-      for (GroupTask& task : fleet.tasks) task.spec.cluster = cluster;
+      for (BatchTask& task : fleet.tasks) task.spec.cluster = cluster;
       auto cuda = fleet.together(0, form);
       auto cpu = fleet.together(-1, form);
-      const auto who = all_of(*cuda);
-      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 2);
+      const auto chosen = all_of(*cuda);
+      for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(chosen, schedule, 2);
       const std::size_t last = count - 1;
       const EngineState before = cpu->engine(last).save();
-      const auto x = cuda->sample(who, schedule, 1, 2);
-      const auto y = cpu->sample(who, schedule, 1, 2);
+      const auto x = cuda->sample(chosen, schedule, 1, 2);
+      const auto y = cpu->sample(chosen, schedule, 1, 2);
       for (std::size_t k = 0; k < count; ++k) {
         INFO("graph " << k);
         for (std::size_t n = 0; n < 2; ++n) check_same(x[k][n], y[k][n]);
@@ -171,12 +171,12 @@ TEST_CASE("sums that need more than two bytes equal those of the CPU", "[gpu]") 
     const Fleet fleet({160, 120}, 3, LocalUpdate::metropolis, 2, 32);
     auto cuda = fleet.together(0);
     auto cpu = fleet.together(-1);
-    const auto who = all_of(*cuda);
-    for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(who, schedule, 3);
+    const auto chosen = all_of(*cuda);
+    for (EngineBatch* batch : {cuda.get(), cpu.get()}) batch->advance(chosen, schedule, 3);
     constexpr std::size_t samples = 2 * 64 + 5;
-    const auto x = cuda->sample(who, schedule, 2, samples);
-    const auto y = cpu->sample(who, schedule, 2, samples);
-    for (std::size_t k = 0; k < who.size(); ++k) {
+    const auto x = cuda->sample(chosen, schedule, 2, samples);
+    const auto y = cpu->sample(chosen, schedule, 2, samples);
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
       for (std::size_t n = 0; n < samples; ++n) check_same(x[k][n], y[k][n]);
       CHECK(cuda->engine(k).work().cluster_sites == cpu->engine(k).work().cluster_sites);
     }
@@ -193,10 +193,10 @@ TEST_CASE("batches of several threads on one device do not affect each other", "
     threads.emplace_back([&fleet = fleets[n], &found = hashes[n]] {
       for (int again = 0; again < 6; ++again) {  // threads reuse freed memory of each other
         auto batch = fleet.together(0);
-        const auto who = all_of(*batch);
-        batch->sample(who, {2, 1}, 2, 20);
-        batch->advance(who, {1, 3}, 5);
-        for (std::size_t k = 0; k < who.size(); ++k) {
+        const auto chosen = all_of(*batch);
+        batch->sample(chosen, {2, 1}, 2, 20);
+        batch->advance(chosen, {1, 3}, 5);
+        for (std::size_t k = 0; k < chosen.size(); ++k) {
           found.push_back(batch->engine(k).trajectory_hash());
         }
       }
@@ -206,11 +206,11 @@ TEST_CASE("batches of several threads on one device do not affect each other", "
   for (std::size_t n = 0; n < shapes.size(); ++n) {
     INFO("shape " << n);
     auto cpu = fleets[n].together(-1);
-    const auto who = all_of(*cpu);
-    cpu->sample(who, {2, 1}, 2, 20);
-    cpu->advance(who, {1, 3}, 5);
+    const auto chosen = all_of(*cpu);
+    cpu->sample(chosen, {2, 1}, 2, 20);
+    cpu->advance(chosen, {1, 3}, 5);
     for (std::size_t k = 0; k < hashes[n].size(); ++k) {
-      CHECK(hashes[n][k] == cpu->engine(k % who.size()).trajectory_hash());
+      CHECK(hashes[n][k] == cpu->engine(k % chosen.size()).trajectory_hash());
     }
   }
 }
@@ -221,9 +221,9 @@ TEST_CASE("members of a batch may be advanced separately", "[gpu]") {
   auto batch = fleet.together(0);
   std::vector<std::unique_ptr<Engine>> alone;
   for (std::size_t k = 0; k < 6; ++k) alone.push_back(fleet.alone(k, -1));
-  const auto advance = [&](const std::vector<std::size_t>& who, std::uint64_t cycles) {
-    batch->advance(who, schedule, cycles);
-    for (const std::size_t k : who) alone[k]->advance(schedule, cycles);
+  const auto advance = [&](const std::vector<std::size_t>& chosen, std::uint64_t cycles) {
+    batch->advance(chosen, schedule, cycles);
+    for (const std::size_t k : chosen) alone[k]->advance(schedule, cycles);
   };
   advance({0, 1, 2, 3, 4, 5}, 10);
   advance({1, 2, 4}, 7);
@@ -232,12 +232,12 @@ TEST_CASE("members of a batch may be advanced separately", "[gpu]") {
   batch->engine(3).advance(schedule, 2);
   alone[3]->advance(schedule, 2);
   const auto taken = batch->sample(std::vector<std::size_t>{2, 3, 5}, schedule, 3, 2);
-  const std::size_t who[] = {2, 3, 5};
+  const std::size_t chosen[] = {2, 3, 5};
   for (std::size_t i = 0; i < 3; ++i) {
     Observation observation;
     for (std::size_t n = 0; n < 2; ++n) {
-      alone[who[i]]->advance(schedule, 3);
-      alone[who[i]]->measure(observation);
+      alone[chosen[i]]->advance(schedule, 3);
+      alone[chosen[i]]->measure(observation);
       check_same(observation, taken[i][n]);
     }
   }
@@ -256,10 +256,10 @@ TEST_CASE("a checkpoint of a batch member continues alone, on CPU or CUDA, or in
   const Fleet fleet({34, 10}, 5, LocalUpdate::metropolis, 2, 64);
   const Schedule schedule{2, 3};
   auto batch = fleet.together(0);
-  const auto who = all_of(*batch);
-  batch->advance(who, schedule, 11);
+  const auto chosen = all_of(*batch);
+  batch->advance(chosen, schedule, 11);
   const EngineState state = batch->engine(3).save();
-  batch->advance(who, schedule, 13);
+  batch->advance(chosen, schedule, 13);
   const std::uint64_t hash = batch->engine(3).trajectory_hash();
   for (const int device : {-1, 0}) {
     auto one = fleet.alone(3, device);
@@ -270,7 +270,7 @@ TEST_CASE("a checkpoint of a batch member continues alone, on CPU or CUDA, or in
     one->measure(x);
     auto other = fleet.together(0);
     other->engine(3).restore(state);
-    other->advance(who, schedule, 13);
+    other->advance(chosen, schedule, 13);
     other->engine(3).measure(y);
     check_same(x, y);
     CHECK(other->engine(3).trajectory_hash() == hash);

@@ -146,7 +146,7 @@ TEST_CASE("a batch continues from members at different points of a cycle", "[gpu
   EngineOptions cpu, gpu;
   gpu.device = 0;
   cpu.stop_grain = 64;
-  const std::vector<GroupTask> tasks(3, {graph, spec});
+  const std::vector<BatchTask> tasks(3, {graph, spec});
   const auto batch = make_multispin_batch(tasks, gpu);
   for (std::size_t k = 0; k < tasks.size(); ++k) {
     std::atomic<std::size_t> asked{0};
@@ -155,12 +155,12 @@ TEST_CASE("a batch continues from members at different points of a cycle", "[gpu
     CHECK_FALSE(engine->advance({2, 3}, 4));
     batch->engine(k).restore(engine->save());
   }
-  const std::vector<std::size_t> who{0, 1, 2};
+  const std::vector<std::size_t> chosen{0, 1, 2};
   const std::vector<bool> all(3, true);
-  CHECK((batch->advance(who, {2, 3}, 4) == all));
+  CHECK((batch->advance(chosen, {2, 3}, 4) == all));
   const auto whole = make_multispin_engine(graph, spec, {});
   whole->advance({2, 3}, 4);
-  for (const std::size_t k : who) {
+  for (const std::size_t k : chosen) {
     CHECK(batch->engine(k).trajectory_hash() == whole->trajectory_hash());
   }
 }

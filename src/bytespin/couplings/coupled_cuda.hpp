@@ -2,9 +2,9 @@
 // on the CPU).
 //
 //   local     one thread updates one site
-//   Wolff     a block grows the cluster of one system: its sites are a queue in global memory, and
+//   Wolff     a block grows the cluster of one replica: its sites are a queue in global memory, and
 //             a bit per site marks those in the cluster. All updates of a call are one launch
-//   exchange  one thread decides about two systems; then their bytes are exchanged
+//   exchange  one thread decides about two replicas; then their bytes are exchanged
 //   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
 //             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
 //             each site flips according to its root
@@ -21,44 +21,44 @@ namespace rewise::bytespin {
 
 // Work space of cluster updates. The bits are 0 between updates.
 struct CoupledScratch {
-  Site* queue = nullptr;          // [systems][sites]; Swendsen-Wang: the parents
-  std::uint32_t* bits = nullptr;  // [systems][words()] Wolff: sites in the cluster;
+  Site* queue = nullptr;          // [replicas][sites]; Swendsen-Wang: the parents
+  std::uint32_t* bits = nullptr;  // [replicas][words()] Wolff: sites in the cluster;
                                   // Swendsen-Wang: roots of clusters bound to the ghost spin
-  unsigned long long* visited = nullptr;  // [systems] sites of clusters found
+  unsigned long long* visited = nullptr;  // [replicas] sites of clusters found
 
   static RW_HD std::uint64_t words(std::uint64_t sites) { return (sites + 31) / 32; }
 };
 
-void launch_coupled_local(const CoupledPlan& coupled, const DeviceSystems& systems,
+void launch_coupled_local(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                           std::uint64_t first, std::uint64_t last, int colour, cudaStream_t stream);
-void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceSystems& systems,
+void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                           const CoupledScratch& scratch, std::uint32_t updates,
                           cudaStream_t stream);
-void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceSystems& systems,
+void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                                   const CoupledScratch& scratch, cudaStream_t stream);
-// `systems`: those of all temperatures, with couples of replicas. Uses `queue`.
-void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceSystems& systems,
+// `replicas`: those of all temperatures, with couples of replicas. Uses `queue`.
+void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                              const CoupledScratch& scratch, cudaStream_t stream);
 // One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `energy`:
-// minus the energies of all systems. Exchanges spins and walkers; adds to the counts attempts and
-// exchanges [T]. accepted: [systems] work space.
+// minus the energies of all replicas. Exchanges spins and walkers; adds to the counts attempts and
+// exchanges [T]. accepted: [replicas] work space.
 struct ExchangeSpace {
   std::uint32_t* walker;
   unsigned long long *attempts, *exchanges;
   std::uint8_t* accepted;
 };
-void launch_exchange(const CoupledPlan& coupled, const DeviceSystems& systems,
-                     const unsigned long long* energy, const ExchangeSpace& space,
+void launch_exchange(const CoupledPlan& coupled, const DeviceReplicas& replicas,
+                     const unsigned long long* bond_sums, const ExchangeSpace& space,
                      std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream);
-void launch_coupled_energies(const CoupledPlan& coupled, const DeviceSystems& systems,
-                             unsigned long long* energy, cudaStream_t stream);
-// Adds to arrays that must be 0 before: minus the energies [systems]; overlap and link overlap
+void launch_coupled_bond_sums(const CoupledPlan& coupled, const DeviceReplicas& replicas,
+                              unsigned long long* bond_sums, cudaStream_t stream);
+// Adds to arrays that must be 0 before: minus the energies [replicas]; overlap and link overlap
 // [pairs][2] of replicas 2k and 2k + 1 of a temperature.
-void launch_coupled_measure(const CoupledPlan& coupled, const DeviceSystems& systems,
-                            unsigned long long* energy, unsigned long long* overlaps,
+void launch_coupled_measure(const CoupledPlan& coupled, const DeviceReplicas& replicas,
+                            unsigned long long* bond_sums, unsigned long long* overlaps,
                             cudaStream_t stream);
-// Adds to an array that must be 0 before: the staggered magnetisations [systems].
-void launch_coupled_staggered(const CoupledPlan& coupled, const DeviceSystems& systems,
+// Adds to an array that must be 0 before: the staggered magnetisations [replicas].
+void launch_coupled_staggered(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                               unsigned long long* staggered, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

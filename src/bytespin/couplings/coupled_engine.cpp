@@ -14,13 +14,13 @@
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
-#include "src/bytespin/systems.hpp"
+#include "src/bytespin/replicas.hpp"
 #include "src/engine/couplings.hpp"
 
 namespace rewise::bytespin {
 namespace {
 
-// Updates of one system on a thread.
+// Updates of one replica on a thread.
 class Updates {
  public:
   Updates(const CoupledPlan& coupled, std::span<const std::size_t> first_of_colour)
@@ -28,7 +28,7 @@ class Updates {
         first_of_colour_(first_of_colour),
         queue_(coupled.plan.sites),
         parent_(coupled.plan.sites),
-        fixed_(coupled.plan.sites) {}
+        marked_(coupled.plan.sites) {}
 
   void local(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
     with_dim(c_.plan.lattice.dim, [&]<int D>() { local_in<D>(factors, key, spins); });
@@ -43,7 +43,7 @@ class Updates {
     with_dim(c_.plan.lattice.dim, [&]<int D>() { swendsen_wang_in<D>(factors, key, spins); });
   }
 
-  // `a`, `b`: the spins of a couple; `key`: of the system of `a`.
+  // `a`, `b`: the spins of a couple; `key`: of the replica of `a`.
   void houdayer(const DrawKey& key, std::uint8_t* a, std::uint8_t* b) {
     with_dim(c_.plan.lattice.dim, [&]<int D>() { houdayer_in<D>(key, a, b); });
   }
@@ -70,28 +70,28 @@ class Updates {
 
   template <int D>
   std::uint64_t wolff_in(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
-    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+    const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
     const Site seed = wolff_seed(words, c_.plan.sites);
     const std::uint8_t state = wolff_state(words, spins[seed], c_.plan.states);
     std::size_t size = 0;
-    bool fixed = false;
+    bool bound = false;
     const auto join = [&](Site site) {
       queue_[size++] = site;
-      fixed_[site] = 1;  // in the cluster
-      fixed |= c_.is_fixed(factors, key, site, spins[site]);
+      marked_[site] = 1;  // in the cluster
+      bound |= c_.binds_to_ghost(factors, key, site, spins[site]);
     };
     join(seed);
     for (std::size_t head = 0; head < size; ++head) {
       const Site site = queue_[head];
       c_.plan.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t slot) {
-        if (fixed_[neighbour] != 0) return;
+        if (marked_[neighbour] != 0) return;
         if (c_.joins(factors, key, slot, spins[site], spins[neighbour])) join(neighbour);
       });
     }
     for (std::size_t k = 0; k < size; ++k) {
       const Site site = queue_[k];
-      fixed_[site] = 0;
-      if (!fixed) spins[site] = c_.plan.potts ? state : static_cast<std::uint8_t>(spins[site] ^ 1);
+      marked_[site] = 0;
+      if (!bound) spins[site] = c_.plan.potts ? state : static_cast<std::uint8_t>(spins[site] ^ 1);
     }
     return size;
   }
@@ -114,13 +114,13 @@ class Updates {
       });
     }
     for (Site site = 0; site < sites; ++site) {
-      if (c_.is_fixed(factors, key, site, spins[site])) fixed_[find(site)] = 1;
+      if (c_.binds_to_ghost(factors, key, site, spins[site])) marked_[find(site)] = 1;
     }
     for (Site site = 0; site < sites; ++site) {
       const Site root = find(site);
-      if (fixed_[root] == 0) spins[site] = c_.flipped(key, root, spins[site]);
+      if (marked_[root] == 0) spins[site] = c_.flipped(key, root, spins[site]);
     }
-    std::fill(fixed_.begin(), fixed_.end(), std::uint8_t{0});
+    std::fill(marked_.begin(), marked_.end(), std::uint8_t{0});
   }
 
   template <int D>
@@ -145,7 +145,7 @@ class Updates {
   const std::span<const std::size_t> first_of_colour_;
   std::uint32_t draw_[kSlotsPerBlock] = {}, proposal_[kSlotsPerBlock] = {};
   std::vector<Site> queue_, parent_;
-  std::vector<std::uint8_t> fixed_;  // all 0 between updates
+  std::vector<std::uint8_t> marked_;  // all 0 between updates
 };
 
 class CoupledCpuEngine final : public CoupledEngine {
@@ -154,13 +154,14 @@ class CoupledCpuEngine final : public CoupledEngine {
       : CoupledEngine(graph, spec, options),
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
-        spins_(systems_ * plan_.sites),
+        spins_(replicas_ * plan_.sites),
         workers_(static_cast<std::size_t>(threads_)) {
-    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
+    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
       check_stop();
-      const bool hot = starts_hot(spec_.start, static_cast<std::uint32_t>(who % spec_.replicas));
-      start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(who), hot, 0, plan_.sites,
-                  system(who));
+      const bool hot =
+          starts_hot(spec_.start, static_cast<std::uint32_t>(replica % spec_.replicas));
+      start_spins(plan_, spec_.seed, static_cast<std::uint32_t>(replica), hot, 0, plan_.sites,
+                  spins_of(replica));
     });
   }
 
@@ -176,18 +177,18 @@ class CoupledCpuEngine final : public CoupledEngine {
   };
 
   int now_threads() const { return threads_now(options_, threads_); }
-  std::uint8_t* system(std::size_t who) { return spins_.data() + who * plan_.sites; }
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
-    std::copy_n(spins_.data() + who * plan_.sites, plan_.sites, out.begin());
+  std::uint8_t* spins_of(std::size_t replica) { return spins_.data() + replica * plan_.sites; }
+  void read_part(std::size_t replica, std::span<std::uint8_t> out) const override {
+    std::copy_n(spins_.data() + replica * plan_.sites, plan_.sites, out.begin());
   }
-  void write_part(std::size_t who, Bytes spins) override {
-    std::copy(spins.begin(), spins.end(), system(who));
+  void write_part(std::size_t replica, Bytes spins) override {
+    std::copy(spins.begin(), spins.end(), spins_of(replica));
   }
-  std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                               StopWatch& watch, Worker& worker);
-  // Brings all systems to `steps` steps beyond step_. Returns false if stopped before.
+  std::uint32_t advance_replica(std::size_t replica, const Schedule& schedule, std::uint64_t steps,
+                                StopPoll& watch, Worker& worker);
+  // Brings all replicas to `steps` steps beyond step_. Returns false if stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
-  std::vector<std::int64_t> energy_sums();
+  std::vector<std::int64_t> bond_sums();
   Updates& updates_of(int thread) {
     Worker& worker = workers_[static_cast<std::size_t>(thread)];
     if (!worker.updates) worker.updates = std::make_unique<Updates>(coupled_, first_of_colour_);
@@ -203,18 +204,18 @@ class CoupledCpuEngine final : public CoupledEngine {
   std::vector<Worker> workers_;      // [threads]
 };
 
-// Brings a system to `steps` steps beyond step_, or to the end of the step in which it is stopped.
-std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& schedule,
-                                               std::uint64_t steps, StopWatch& watch,
-                                               Worker& worker) {
-  const Boltzmann& factors = boltzmann_[who / spec_.replicas];
-  std::uint32_t done = ahead_[who];
+// Brings a replica to `steps` steps beyond step_, or to the end of the step in which it is stopped.
+std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
+                                                std::uint64_t steps, StopPoll& watch,
+                                                Worker& worker) {
+  const Boltzmann& factors = boltzmann_[replica / spec_.replicas];
+  std::uint32_t done = ahead_[replica];
   for (bool stopped = false; done < steps && !stopped; ++done) {
-    const DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
+    const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
                       static_cast<std::uint32_t>(step_ + done)};
     const double begin = now();
     if (done % schedule.steps_per_cycle() < schedule.local) {
-      worker.updates->local(factors, key, system(who));
+      worker.updates->local(factors, key, spins_of(replica));
       worker.work.local_attempts += plan_.sites;
       worker.work.local_seconds += now() - begin;
       stopped = watch.ends(plan_.sites);
@@ -222,9 +223,9 @@ std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& 
     }
     std::uint64_t visited = plan_.sites;
     if (is_wolff()) {
-      visited = worker.updates->wolff(factors, key, system(who));
+      visited = worker.updates->wolff(factors, key, spins_of(replica));
     } else {
-      worker.updates->swendsen_wang(factors, key, system(who));
+      worker.updates->swendsen_wang(factors, key, spins_of(replica));
     }
     worker.work.cluster_sites += visited;
     ++worker.work.cluster_updates;
@@ -253,13 +254,13 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   return true;
 }
 
-std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
-  std::vector<std::int64_t> sums(systems_);
+std::vector<std::int64_t> CoupledCpuEngine::bond_sums() {
+  std::vector<std::int64_t> sums(replicas_);
   with_dim(plan_.lattice.dim, [&]<int D>() {
-    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
-      const std::uint8_t* spins = system(who);
+    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
+      const std::uint8_t* spins = spins_of(replica);
       for (Site site = 0; site < plan_.sites; ++site) {
-        sums[who] += coupled_.energy_of<D>(spins, site);
+        sums[replica] += coupled_.bond_sum_of<D>(spins, site);
       }
     });
   });
@@ -269,32 +270,32 @@ std::vector<std::int64_t> CoupledCpuEngine::energy_sums() {
 void CoupledCpuEngine::move_couples(std::uint32_t step) {
   const double begin = now();
   const std::size_t of_temperature = couples_of(spec_.replicas);
-  for_each_system(now_threads(), spec_.betas.size() * of_temperature,
-                  [&](std::size_t couple, int thread) {
-                    const std::size_t who =
-                        couple / of_temperature * spec_.replicas +
-                        first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
-                    updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(who), step},
-                                                system(who), system(who + kPartnerDistance));
-                  });
+  for_each_replica(
+      now_threads(), spec_.betas.size() * of_temperature, [&](std::size_t couple, int thread) {
+        const std::size_t replica =
+            couple / of_temperature * spec_.replicas +
+            first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
+        updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
+                                    spins_of(replica), spins_of(replica + kPartnerDistance));
+      });
   work_.cluster_seconds += now() - begin;
 }
 
 void CoupledCpuEngine::exchange(std::uint32_t step) {
-  exchange_.make_step(energy_sums(), step, [&](std::size_t who, std::size_t next) {
-    std::swap_ranges(system(who), system(who) + plan_.sites, system(next));
+  exchange_.make_step(bond_sums(), step, [&](std::size_t replica, std::size_t next) {
+    std::swap_ranges(spins_of(replica), spins_of(replica) + plan_.sites, spins_of(next));
   });
 }
 
 bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
   const double begin = now();
   std::atomic<bool> stopped{false};
-  for_each_system(now_threads(), systems_, [&](std::size_t who, int thread) {
-    StopWatch watch(options_, stopped);
+  for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int thread) {
+    StopPoll watch(options_, stopped);
     if (watch.stopped()) return;
     updates_of(thread);
-    ahead_[who] =
-        advance_system(who, schedule, steps, watch, workers_[static_cast<std::size_t>(thread)]);
+    ahead_[replica] = advance_replica(replica, schedule, steps, watch,
+                                      workers_[static_cast<std::size_t>(thread)]);
   });
   double local = 0, cluster = 0;  // the threads' times overlap
   for (Worker& worker : workers_) {
@@ -313,19 +314,20 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
 
 void CoupledCpuEngine::measure(Observation& out) {
   const double begin = now();
-  const std::vector<std::int64_t> energy = energy_sums();
-  std::vector<std::int64_t> magnetisation(systems_), staggered(spec_.staggered ? systems_ : 0);
+  const std::vector<std::int64_t> energy = bond_sums();
+  std::vector<std::int64_t> magnetisation(replicas_), staggered(spec_.staggered ? replicas_ : 0);
   std::vector<std::int64_t> overlap(pairs()), link_overlap(pairs());
   const auto sites = static_cast<Site>(plan_.sites);
   with_dim(plan_.lattice.dim, [&]<int D>() {
-    for_each_system(now_threads(), systems_, [&](std::size_t who, int) {
-      magnetisation[who] = rewise::bytespin::magnetisation(plan_, {system(who), plan_.sites});
+    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
+      magnetisation[replica] =
+          rewise::bytespin::magnetisation(plan_, {spins_of(replica), plan_.sites});
       for (Site site = 0; site < sites && !staggered.empty(); ++site) {
-        staggered[who] += coupled_.staggered_of(system(who), site);
+        staggered[replica] += coupled_.staggered_of(spins_of(replica), site);
       }
     });
-    for_each_system(now_threads(), pairs(), [&](std::size_t pair, int) {
-      const std::uint8_t *a = system(first_of_pair(pair)), *b = a + plan_.sites;
+    for_each_replica(now_threads(), pairs(), [&](std::size_t pair, int) {
+      const std::uint8_t *a = spins_of(first_of_pair(pair)), *b = a + plan_.sites;
       for (Site site = 0; site < sites; ++site) {
         overlap[pair] += a[site] == b[site] ? 1 : -1;
         link_overlap[pair] += coupled_.link_overlap_of<D>(a, b, site);

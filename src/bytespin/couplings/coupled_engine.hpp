@@ -17,7 +17,7 @@ class CoupledEngine : public BytespinEngine {
  protected:
   // Pairs of replicas 2k and 2k + 1 of one temperature.
   std::size_t pairs() const { return spec_.betas.size() * (spec_.replicas / 2); }
-  // The first of the two systems of a pair.
+  // The first of the two replicas of a pair.
   std::size_t first_of_pair(std::size_t pair) const {
     const std::size_t of_temperature = spec_.replicas / 2;
     return pair / of_temperature * spec_.replicas + 2 * (pair % of_temperature);

@@ -1,4 +1,4 @@
-// Couplings and fields on a CUDA device: owns the memory, queues the kernels of all systems on a
+// Couplings and fields on a CUDA device: owns the memory, queues the kernels of all replicas on a
 // stream.
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ class CoupledCudaEngine final : public CoupledEngine {
   int threads() const override { return 1; }
   bool advance(const Schedule& schedule, std::uint64_t cycles) override {
     check_schedule(schedule);
-    return advance_systems(options_, schedule, cycles,
-                           [this](const Schedule& part, std::uint64_t n) { run(part, n); });
+    return advance_replicas(options_, schedule, cycles,
+                            [this](const Schedule& part, std::uint64_t n) { run(part, n); });
   }
   void measure(Observation& out) override;
 
@@ -48,14 +48,14 @@ class CoupledCudaEngine final : public CoupledEngine {
     send_exchanges();
     return fits;
   }
-  void read_part(std::size_t who, std::span<std::uint8_t> out) const override {
+  void read_part(std::size_t replica, std::span<std::uint8_t> out) const override {
     device_.use();
-    spins_.copy_out(out, device_.get(), who * system_stride(plan_.sites));
+    spins_.copy_out(out, device_.get(), replica * replica_stride(plan_.sites));
     device_.wait();
   }
-  void write_part(std::size_t who, Bytes spins) override {
+  void write_part(std::size_t replica, Bytes spins) override {
     device_.use();
-    spins_.copy_in(spins, device_.get(), who * system_stride(plan_.sites));
+    spins_.copy_in(spins, device_.get(), replica * replica_stride(plan_.sites));
     device_.wait();
   }
 
@@ -67,12 +67,12 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<Boltzmann> factors_;
   DeviceBuffer<Site> sites_;
   DeviceBuffer<std::uint8_t> sublattices_;
-  DeviceBuffer<std::uint8_t> spins_;  // [systems][stride]
-  // [systems], then [pairs][2] overlaps, then with EngineSpec::staggered [systems] sums
+  DeviceBuffer<std::uint8_t> spins_;  // [replicas][stride]
+  // [replicas], then [pairs][2] overlaps, then with EngineSpec::staggered [replicas] sums
   DeviceBuffer<unsigned long long> energies_;
-  DeviceBuffer<unsigned long long> counted_;  // [systems] unequal, [systems][measured_counts()]
+  DeviceBuffer<unsigned long long> counted_;  // [replicas] unequal, [replicas][measured_counts()]
   CoupledPlan on_device_;
-  DeviceSystems device_systems_;
+  DeviceReplicas device_replicas_;
   DeviceBuffer<Site> queue_;
   DeviceBuffer<std::uint32_t> bits_;
   DeviceBuffer<unsigned long long> visited_;
@@ -91,33 +91,33 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
       device_name_(fmt::format("cuda:{}", options.device)) {
   check_memory();
   const cudaStream_t stream = device_.get();
-  const std::uint64_t stride = system_stride(plan_.sites);
+  const std::uint64_t stride = replica_stride(plan_.sites);
   graph_ = std::make_unique<DeviceGraph>(plan_, stream);
   couplings_ = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(coupling_), stream);
   fields_ = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(field_), stream);
   factors_ = DeviceBuffer<Boltzmann>(std::span<const Boltzmann>(boltzmann_), stream);
   sites_ = DeviceBuffer<Site>(std::span<const Site>(of_colour_), stream);
   sublattices_ = DeviceBuffer<std::uint8_t>(std::span<const std::uint8_t>(sublattice_), stream);
-  spins_ = DeviceBuffer<std::uint8_t>(systems_ * stride);
+  spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride);
   spins_.clear(stream);
-  energies_ = DeviceBuffer<unsigned long long>((spec.staggered ? 2 : 1) * systems_ + 2 * pairs());
-  counted_ =
-      DeviceBuffer<unsigned long long>(systems_ * (1 + measured_counts(plan_.potts, plan_.states)));
-  visited_ = DeviceBuffer<unsigned long long>(systems_);
+  energies_ = DeviceBuffer<unsigned long long>((spec.staggered ? 2 : 1) * replicas_ + 2 * pairs());
+  counted_ = DeviceBuffer<unsigned long long>(replicas_ *
+                                              (1 + measured_counts(plan_.potts, plan_.states)));
+  visited_ = DeviceBuffer<unsigned long long>(replicas_);
   visited_.clear(stream);
   on_device_ = {graph_->plan(),  couplings_.data(), field_.empty() ? nullptr : fields_.data(),
                 factors_.data(), sites_.data(),     spec.local};
   on_device_.sublattice = sublattices_.data();
-  device_systems_.seed = spec.seed;
-  device_systems_.systems = static_cast<std::uint32_t>(systems_);
-  device_systems_.replicas = spec.replicas;
-  device_systems_.stride = stride;
-  device_systems_.spins = spins_.data();
-  launch_start(graph_->plan(), device_systems_, spec.start, stream);
+  device_replicas_.seed = spec.seed;
+  device_replicas_.count = static_cast<std::uint32_t>(replicas_);
+  device_replicas_.per_temperature = spec.replicas;
+  device_replicas_.stride = stride;
+  device_replicas_.spins = spins_.data();
+  launch_start(graph_->plan(), device_replicas_, spec.start, stream);
   if (spec.exchange) {
-    walkers_ = DeviceBuffer<std::uint32_t>(systems_);
+    walkers_ = DeviceBuffer<std::uint32_t>(replicas_);
     counts_ = DeviceBuffer<unsigned long long>(2 * spec.betas.size());
-    accepted_ = DeviceBuffer<std::uint8_t>(systems_);
+    accepted_ = DeviceBuffer<std::uint8_t>(replicas_);
     device_rules_ =
         DeviceBuffer<ExchangeRule>(std::span<const ExchangeRule>(exchange_.rules()), stream);
     on_device_.exchange = device_rules_.data();
@@ -149,11 +149,11 @@ void CoupledCudaEngine::send_exchanges() {
 void CoupledCudaEngine::exchange() {
   const cudaStream_t stream = device_.get();
   energies_.clear(stream);
-  launch_coupled_energies(on_device_, device_systems_, energies_.data(), stream);
+  launch_coupled_bond_sums(on_device_, device_replicas_, energies_.data(), stream);
   const auto temperatures = static_cast<std::uint32_t>(spec_.betas.size());
   const ExchangeSpace space{walkers_.data(), counts_.data(), counts_.data() + temperatures,
                             accepted_.data()};
-  launch_exchange(on_device_, device_systems_, energies_.data(), space, temperatures,
+  launch_exchange(on_device_, device_replicas_, energies_.data(), space, temperatures,
                   static_cast<std::uint32_t>(exchange_.steps % 2), stream);
   ++exchange_.steps;
 }
@@ -161,22 +161,22 @@ void CoupledCudaEngine::exchange() {
 void CoupledCudaEngine::check_memory() const {
   const std::uint64_t sites = plan_.sites;
   const std::uint64_t need = DeviceGraph::bytes(plan_) + 4 * (plan_.slots + 2 * sites) + sites +
-                             systems_ * (system_stride(sites) + 4 * sites + sites / 8 + 64) +
+                             replicas_ * (replica_stride(sites) + 4 * sites + sites / 8 + 64) +
                              (64u << 20);
   const std::size_t free = free_device_memory();
   if (need <= free) return;
   const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
   throw Error(
       ExitCode::device,
-      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} systems, but only {:.1f} GiB are "
+      fmt::format("{}: {:.1f} GiB are needed for {} sites x {} replicas, but only {:.1f} GiB are "
                   "free (reduce replicas, temperatures or the size)",
-                  device_name_, gib(need), sites, systems_, gib(free)));
+                  device_name_, gib(need), sites, replicas_, gib(free)));
 }
 
 void CoupledCudaEngine::prepare_clusters() {
   if (!queue_.empty()) return;
-  queue_ = DeviceBuffer<Site>(systems_ * plan_.sites);
-  bits_ = DeviceBuffer<std::uint32_t>(systems_ * CoupledScratch::words(plan_.sites));
+  queue_ = DeviceBuffer<Site>(replicas_ * plan_.sites);
+  bits_ = DeviceBuffer<std::uint32_t>(replicas_ * CoupledScratch::words(plan_.sites));
   bits_.clear(device_.get());
   scratch_ = {queue_.data(), bits_.data(), visited_.data()};
 }
@@ -186,29 +186,29 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   if (schedule.cluster > 0 || schedule.houdayer) prepare_clusters();
   const cudaStream_t stream = device_.get();
   const double start = now();
-  device_systems_.step = static_cast<std::uint32_t>(step_);
+  device_replicas_.step = static_cast<std::uint32_t>(step_);
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
-    for (std::uint32_t n = 0; n < schedule.local; ++n, ++device_systems_.step) {
+    for (std::uint32_t n = 0; n < schedule.local; ++n, ++device_replicas_.step) {
       for (std::size_t colour = 0; colour + 1 < first_of_colour_.size(); ++colour) {
-        launch_coupled_local(on_device_, device_systems_, first_of_colour_[colour],
+        launch_coupled_local(on_device_, device_replicas_, first_of_colour_[colour],
                              first_of_colour_[colour + 1], static_cast<int>(colour), stream);
       }
     }
     if (schedule.cluster > 0 && is_wolff()) {
-      launch_coupled_wolff(on_device_, device_systems_, scratch_, schedule.cluster, stream);
-      device_systems_.step += schedule.cluster;
+      launch_coupled_wolff(on_device_, device_replicas_, scratch_, schedule.cluster, stream);
+      device_replicas_.step += schedule.cluster;
     } else {
-      for (std::uint32_t n = 0; n < schedule.cluster; ++n, ++device_systems_.step) {
-        launch_coupled_swendsen_wang(on_device_, device_systems_, scratch_, stream);
+      for (std::uint32_t n = 0; n < schedule.cluster; ++n, ++device_replicas_.step) {
+        launch_coupled_swendsen_wang(on_device_, device_replicas_, scratch_, stream);
       }
     }
     if (schedule.houdayer) {
-      launch_coupled_houdayer(on_device_, device_systems_, scratch_, stream);
-      ++device_systems_.step;
+      launch_coupled_houdayer(on_device_, device_replicas_, scratch_, stream);
+      ++device_replicas_.step;
     }
     if (schedule.exchange) {
       exchange();
-      ++device_systems_.step;
+      ++device_replicas_.step;
     }
   }
   std::uint64_t visited = 0;
@@ -233,29 +233,29 @@ void CoupledCudaEngine::measure(Observation& out) {
   const cudaStream_t stream = device_.get();
   energies_.clear(stream);
   counted_.clear(stream);
-  launch_coupled_measure(on_device_, device_systems_, energies_.data(), energies_.data() + systems_,
-                         stream);
-  unsigned long long* const of_sublattices = energies_.data() + systems_ + 2 * pairs();
+  launch_coupled_measure(on_device_, device_replicas_, energies_.data(),
+                         energies_.data() + replicas_, stream);
+  unsigned long long* const of_sublattices = energies_.data() + replicas_ + 2 * pairs();
   if (spec_.staggered) {
-    launch_coupled_staggered(on_device_, device_systems_, of_sublattices, stream);
+    launch_coupled_staggered(on_device_, device_replicas_, of_sublattices, stream);
   }
-  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_systems_, counted_.data(),
-                 counted_.data() + systems_, stream);
+  launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_replicas_, counted_.data(),
+                 counted_.data() + replicas_, stream);
   const auto sums = energies_.to_host(stream);
   const auto counts = counted_.to_host(stream);
-  const std::size_t states = counts.size() / systems_ - 1;
+  const std::size_t states = counts.size() / replicas_ - 1;
   std::vector<std::int64_t> energy, magnetisation, staggered, overlap, link_overlap;
-  for (std::size_t who = 0; who < systems_; ++who) {
-    energy.push_back(static_cast<std::int64_t>(sums[who]));
-    const auto* of_system = counts.data() + systems_ + who * states;
+  for (std::size_t replica = 0; replica < replicas_; ++replica) {
+    energy.push_back(static_cast<std::int64_t>(sums[replica]));
+    const auto* of_replica = counts.data() + replicas_ + replica * states;
     magnetisation.push_back(
-        plan_.units.magnetisation(*std::max_element(of_system, of_system + states)));
+        plan_.units.magnetisation(*std::max_element(of_replica, of_replica + states)));
   }
   for (std::size_t pair = 0; pair < pairs(); ++pair) {
-    overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair]));
-    link_overlap.push_back(static_cast<std::int64_t>(sums[systems_ + 2 * pair + 1]));
+    overlap.push_back(static_cast<std::int64_t>(sums[replicas_ + 2 * pair]));
+    link_overlap.push_back(static_cast<std::int64_t>(sums[replicas_ + 2 * pair + 1]));
   }
-  for (std::size_t k = systems_ + 2 * pairs(); k < sums.size(); ++k) {
+  for (std::size_t k = replicas_ + 2 * pairs(); k < sums.size(); ++k) {
     staggered.push_back(static_cast<std::int64_t>(sums[k]));
   }
   fetch_exchanges();

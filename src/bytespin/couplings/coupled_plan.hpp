@@ -42,12 +42,12 @@ struct CoupledPlan {
 
   // The rise in energy of a bond of coupling `j` if one of its spins changes (Potts: to a state
   // that differs from the other spin's).
-  RW_HD std::int64_t favour(std::int32_t j, std::uint8_t a, std::uint8_t b) const {
+  RW_HD std::int64_t flip_cost(std::int32_t j, std::uint8_t a, std::uint8_t b) const {
     if (plan.potts) return a == b ? j : 0;
     return a == b ? 2 * std::int64_t{j} : -2 * std::int64_t{j};
   }
   // The energy of the opposite spin in the field of the site, minus that of `spin`.
-  RW_HD std::int64_t field_favour(Site site, std::uint8_t spin) const {
+  RW_HD std::int64_t field_flip_cost(Site site, std::uint8_t spin) const {
     return field == nullptr ? 0 : 2 * std::int64_t{field[site]} * sign(spin);
   }
 
@@ -58,9 +58,9 @@ struct CoupledPlan {
                                std::uint32_t draw, std::uint32_t proposal) const {
     const std::uint8_t old = spins[site];
     if (!plan.potts) {
-      std::int64_t energy = field_favour(site, old);
+      std::int64_t energy = field_flip_cost(site, old);
       plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-        energy += favour(coupling[slot], old, spins[neighbour]);
+        energy += flip_cost(coupling[slot], old, spins[neighbour]);
       });
       return static_cast<std::uint8_t>(old ^ std::uint8_t{happens(draw, accepts(factors, energy))});
     }
@@ -79,13 +79,13 @@ struct CoupledPlan {
   // Whether a bond joins the clusters of its two spins in the update of `key`.
   RW_HD bool joins(const Boltzmann& factors, const DrawKey& key, std::uint64_t slot, std::uint8_t a,
                    std::uint8_t b) const {
-    const std::int64_t energy = favour(coupling[slot], a, b);
+    const std::int64_t energy = flip_cost(coupling[slot], a, b);
     return energy > 0 && happens(slot_draw(key, Stream::bytespin_bond, slot), factors.bond(energy));
   }
   // Whether a site is bound to the ghost spin.
-  RW_HD bool is_fixed(const Boltzmann& factors, const DrawKey& key, Site site,
-                      std::uint8_t spin) const {
-    const std::int64_t energy = field_favour(site, spin);
+  RW_HD bool binds_to_ghost(const Boltzmann& factors, const DrawKey& key, Site site,
+                            std::uint8_t spin) const {
+    const std::int64_t energy = field_flip_cost(site, spin);
     return energy > 0 &&
            happens(slot_draw(key, Stream::bytespin_ghost, site), factors.bond(energy));
   }
@@ -96,26 +96,26 @@ struct CoupledPlan {
       return any_state(slot_draw(key, Stream::bytespin_flip, smallest), plan.states);
     }
     const Words4 words =
-        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0, key.step);
+        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.replica, 0, key.step);
     return static_cast<std::uint8_t>(spin ^ bit_of(words, smallest));
   }
 
   // Houdayer moves of replicas a and b: whether a bond joins clusters, and whether a cluster flips,
-  // by its smallest site. `key`: of the system of replica a; `equal`: q_i = 1.
+  // by its smallest site. `key`: of the replica of replica a; `equal`: q_i = 1.
   RW_HD static bool couples_join(const std::uint8_t* a, const std::uint8_t* b, Site site,
                                  Site neighbour) {
     return (a[site] == b[site]) == (a[neighbour] == b[neighbour]);
   }
   RW_HD bool couple_flips(const DrawKey& key, Site smallest, bool equal) const {
     if (equal && field != nullptr) return false;
-    const Words4 words =
-        random_words(key.seed, Stream::bytespin_houdayer, bit_item(smallest), key.who, 0, key.step);
+    const Words4 words = random_words(key.seed, Stream::bytespin_houdayer, bit_item(smallest),
+                                      key.replica, 0, key.step);
     return bit_of(words, smallest) != 0;
   }
 
   // The contribution to minus the energy of a site's field and its bonds to larger neighbours.
   template <int kDim>
-  RW_HD std::int64_t energy_of(const std::uint8_t* spins, Site site) const {
+  RW_HD std::int64_t bond_sum_of(const std::uint8_t* spins, Site site) const {
     const std::uint8_t spin = spins[site];
     std::int64_t sum = field == nullptr ? 0 : std::int64_t{field[site]} * sign(spin);
     plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {

@@ -1,6 +1,6 @@
 // Metropolis and Glauber sweeps (local_cuda.hpp). The kernels visit cells; a rule decides what a
 // cell draws and which state it takes: IsingFlip, PottsMetropolis or PottsHeatBath. A rule holds
-// the tables of one system; next<kCount>() returns a site's new state and reads the neighbours
+// the tables of one replica; next<kCount>() returns a site's new state and reads the neighbours
 // through each(f), which calls f for every neighbour. In the heat bath a thread keeps up to eight
 // neighbours' states sorted in registers; a cell with more neighbours is processed by a warp, which
 // counts them in shared memory.
@@ -20,7 +20,7 @@ struct IsingDraws {
   Words4 draw;
 
   __device__ __forceinline__ IsingDraws(const DrawKey& key, std::uint64_t item)
-      : draw(random_words(key.seed, Stream::bytespin_local, item, key.who, 0, key.step)) {}
+      : draw(random_words(key.seed, Stream::bytespin_local, item, key.replica, 0, key.step)) {}
   __device__ __forceinline__ std::uint32_t operator[](unsigned j) const { return draw.w[j]; }
   __device__ __forceinline__ static std::uint32_t of(const DrawKey& key, std::uint64_t slot) {
     return slot_draw(key, Stream::bytespin_local, slot);
@@ -33,9 +33,9 @@ class IsingFlip {
   using Draws = IsingDraws;
   static constexpr bool kSorts = false;
 
-  __device__ __forceinline__ IsingFlip(const DevicePlan& plan, const DeviceSystems& systems,
-                                       std::uint32_t who)
-      : flip_(plan.flip + systems.temperature(who) * (2 * std::size_t{plan.max_degree} + 1) +
+  __device__ __forceinline__ IsingFlip(const DevicePlan& plan, const DeviceReplicas& replicas,
+                                       std::uint32_t replica)
+      : flip_(plan.flip + replicas.temperature(replica) * (2 * std::size_t{plan.max_degree} + 1) +
               plan.max_degree) {}
 
   template <std::uint32_t kCount, class Each>
@@ -51,21 +51,21 @@ class IsingFlip {
   const Threshold* flip_;  // by s h, the field along the spin
 };
 
-// The tables of a system's temperature, [max_degree + 1] each.
+// The tables of a replica's temperature, [max_degree + 1] each.
 struct PottsTables {
   const Threshold* flip;
   const std::uint64_t* weight;
 
-  __device__ __forceinline__ PottsTables(const DevicePlan& plan, const DeviceSystems& systems,
-                                         std::uint32_t who)
-      : flip(plan.flip + offset(plan, systems, who)),
-        weight(plan.weight + offset(plan, systems, who)) {}
+  __device__ __forceinline__ PottsTables(const DevicePlan& plan, const DeviceReplicas& replicas,
+                                         std::uint32_t replica)
+      : flip(plan.flip + offset(plan, replicas, replica)),
+        weight(plan.weight + offset(plan, replicas, replica)) {}
 
  private:
   __device__ __forceinline__ static std::size_t offset(const DevicePlan& plan,
-                                                       const DeviceSystems& systems,
-                                                       std::uint32_t who) {
-    return systems.temperature(who) * (std::size_t{plan.max_degree} + 1);
+                                                       const DeviceReplicas& replicas,
+                                                       std::uint32_t replica) {
+    return replicas.temperature(replica) * (std::size_t{plan.max_degree} + 1);
   }
 };
 
@@ -84,7 +84,8 @@ struct PottsDraws {
 
   __device__ __forceinline__ PottsDraws(const DrawKey& key, std::uint64_t item)
       : draw(key, item),
-        proposal(random_words(key.seed, Stream::bytespin_proposal, item, key.who, 0, key.step)) {}
+        proposal(
+            random_words(key.seed, Stream::bytespin_proposal, item, key.replica, 0, key.step)) {}
   __device__ __forceinline__ PottsDraw operator[](unsigned j) const {
     return {draw[j], proposal.w[j]};
   }
@@ -99,9 +100,9 @@ class PottsMetropolis {
   using Draws = PottsDraws;
   static constexpr bool kSorts = false;
 
-  __device__ __forceinline__ PottsMetropolis(const DevicePlan& plan, const DeviceSystems& systems,
-                                             std::uint32_t who)
-      : tables_(plan, systems, who), q_(plan.states) {}
+  __device__ __forceinline__ PottsMetropolis(const DevicePlan& plan, const DeviceReplicas& replicas,
+                                             std::uint32_t replica)
+      : tables_(plan, replicas, replica), q_(plan.states) {}
 
   template <std::uint32_t kCount, class Each>
   __device__ __forceinline__ std::uint32_t next(std::uint32_t old, std::uint32_t,
@@ -125,9 +126,9 @@ class PottsHeatBath {
   using Draws = PottsDraws;
   static constexpr bool kSorts = true;  // each() passes kCount states, the last ones kNoState
 
-  __device__ __forceinline__ PottsHeatBath(const DevicePlan& plan, const DeviceSystems& systems,
-                                           std::uint32_t who)
-      : tables_(plan, systems, who), q_(plan.states) {}
+  __device__ __forceinline__ PottsHeatBath(const DevicePlan& plan, const DeviceReplicas& replicas,
+                                           std::uint32_t replica)
+      : tables_(plan, replicas, replica), q_(plan.states) {}
 
   template <std::uint32_t kCount, class Each>
   __device__ __forceinline__ std::uint32_t next(std::uint32_t, std::uint32_t, const PottsDraw& draw,
@@ -173,13 +174,13 @@ __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g
 template <int kDim, class Rule>
 __device__ __forceinline__ void regular_cells(const DevicePlan& plan, const Geometry& g,
                                               const LocalGroup* groups,
-                                              const DeviceSystems& systems, int colour,
-                                              std::uint32_t who, std::uint64_t call) {
+                                              const DeviceReplicas& replicas, int colour,
+                                              std::uint32_t replica, std::uint64_t call) {
   const std::uint64_t first_call =
       static_cast<unsigned>(colour) * plan.site_slots.half / kSlotsPerBlock * kCallsPerBlock;
-  const typename Rule::Draws draws(systems.key(who), first_call + call);
-  const Rule rule(plan, systems, who);
-  std::uint8_t* spins = systems.system(who);
+  const typename Rule::Draws draws(replicas.key(replica), first_call + call);
+  const Rule rule(plan, replicas, replica);
+  std::uint8_t* spins = replicas.spins_of(replica);
   const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
 #pragma unroll
   for (unsigned j = 0; j < 4; ++j) {
@@ -197,11 +198,11 @@ __device__ __forceinline__ void regular_cells(const DevicePlan& plan, const Geom
 template <int kDim, class Rule>
 __global__ void __launch_bounds__(kThreads)
     update_regular(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
-                   const LocalGroup* groups, const __grid_constant__ DeviceSystems systems,
-                   int colour, std::uint64_t calls, const __grid_constant__ SystemBlocks blocks) {
-  const auto [who, block] = blocks.place(blockIdx.x);
+                   const LocalGroup* groups, const __grid_constant__ DeviceReplicas replicas,
+                   int colour, std::uint64_t calls, const __grid_constant__ ReplicaBlocks blocks) {
+  const auto [replica, block] = blocks.place(blockIdx.x);
   const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
-  if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, systems, colour, who, call);
+  if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, replicas, colour, replica, call);
 }
 
 // A modified cell as stored in its slice.
@@ -221,11 +222,11 @@ struct Cell {
 
 template <class Rule>
 __device__ __forceinline__ void modified_cell(const DevicePlan& plan, const CellSlices& cells,
-                                              const DeviceSystems& systems, int colour,
-                                              std::uint32_t who, std::uint32_t number) {
+                                              const DeviceReplicas& replicas, int colour,
+                                              std::uint32_t replica, std::uint32_t number) {
   const Cell cell(cells, number);
   if (cell.site == kNoCell) return;
-  std::uint8_t* spins = systems.system(who);
+  std::uint8_t* spins = replicas.spins_of(replica);
   const auto each = [&](const auto& f) {
     if constexpr (Rule::kSorts) {
 #pragma unroll
@@ -237,8 +238,8 @@ __device__ __forceinline__ void modified_cell(const DevicePlan& plan, const Cell
       for (std::uint32_t j = 0; j < cell.degree; ++j) f(spins[cell[j]]);
     }
   };
-  const Rule rule(plan, systems, who);
-  const auto draw = Rule::Draws::of(systems.key(who), plan.site_slots.slot(cell.site, colour));
+  const Rule rule(plan, replicas, replica);
+  const auto draw = Rule::Draws::of(replicas.key(replica), plan.site_slots.slot(cell.site, colour));
   spins[cell.site] = static_cast<std::uint8_t>(
       rule.template next<kFewNeighbours>(spins[cell.site], cell.degree, draw, each));
 }
@@ -246,25 +247,26 @@ __device__ __forceinline__ void modified_cell(const DevicePlan& plan, const Cell
 template <class Rule>
 __global__ void __launch_bounds__(kThreads)
     update_modified(const __grid_constant__ DevicePlan plan, CellSlices cells,
-                    const __grid_constant__ DeviceSystems systems, int colour, std::uint32_t first,
-                    std::uint32_t last, const __grid_constant__ SystemBlocks blocks) {
-  const auto [who, block] = blocks.place(blockIdx.x);
+                    const __grid_constant__ DeviceReplicas replicas, int colour,
+                    std::uint32_t first, std::uint32_t last,
+                    const __grid_constant__ ReplicaBlocks blocks) {
+  const auto [replica, block] = blocks.place(blockIdx.x);
   const std::uint32_t cell = first + block * kThreads + threadIdx.x;
-  if (cell < last) modified_cell<Rule>(plan, cells, systems, colour, who, cell);
+  if (cell < last) modified_cell<Rule>(plan, cells, replicas, colour, replica, cell);
 }
 
 // Heat bath of a cell with many neighbours by a warp, which counts them in shared memory, count
 // [256]. Each lane has eight consecutive states.
 __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlices& cells,
-                                          const DeviceSystems& systems, int colour,
-                                          std::uint32_t who, std::uint32_t number,
+                                          const DeviceReplicas& replicas, int colour,
+                                          std::uint32_t replica, std::uint32_t number,
                                           std::uint32_t* count) {
   constexpr unsigned kStates = 8;
   const unsigned lane = threadIdx.x % 32, first = kStates * lane;
   const Cell cell(cells, number);
   if (cell.site == kNoCell) return;
-  std::uint8_t* spins = systems.system(who);
-  const PottsTables tables(plan, systems, who);
+  std::uint8_t* spins = replicas.spins_of(replica);
+  const PottsTables tables(plan, replicas, replica);
 #pragma unroll
   for (unsigned i = 0; i < kStates; ++i) count[32 * i + lane] = 0;
   __syncwarp();
@@ -284,7 +286,8 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
     if (lane >= step) up_to += before;
   }
   const std::uint64_t total = __shfl_sync(~0u, up_to, 31);
-  const PottsDraw draw = PottsDraws::of(systems.key(who), plan.site_slots.slot(cell.site, colour));
+  const PottsDraw draw =
+      PottsDraws::of(replicas.key(replica), plan.site_slots.slot(cell.site, colour));
   std::uint64_t rest = mulhi64(draw.both(), total);
   if (rest < up_to - own || rest >= up_to) return;
   rest -= up_to - own;
@@ -297,13 +300,13 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
 
 __global__ void __launch_bounds__(kThreads)
     update_wide(const __grid_constant__ DevicePlan plan, CellSlices cells,
-                const __grid_constant__ DeviceSystems systems, int colour, std::uint32_t first,
-                std::uint32_t last, const __grid_constant__ SystemBlocks blocks) {
+                const __grid_constant__ DeviceReplicas replicas, int colour, std::uint32_t first,
+                std::uint32_t last, const __grid_constant__ ReplicaBlocks blocks) {
   __shared__ std::uint32_t count[kThreads / 32][256];
-  const auto [who, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.place(blockIdx.x);
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t cell = first + block * (kThreads / 32) + warp;
-  if (cell < last) wide_cell(plan, cells, systems, colour, who, cell, count[warp]);
+  if (cell < last) wide_cell(plan, cells, replicas, colour, replica, cell, count[warp]);
 }
 
 std::uint64_t blocks_for(std::uint64_t items) { return (items + kThreads - 1) / kThreads; }
@@ -428,57 +431,58 @@ void LocalCuda::with_rule(const F& f) const {
   }
 }
 
-void LocalCuda::sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const {
+void LocalCuda::sweep_colour(int colour, const DeviceReplicas& replicas,
+                             cudaStream_t stream) const {
   with_rule([&]<class Rule>() {
-    sweep_regular<Rule>(colour, systems, systems.blocks(regular_blocks(plan_.sites)), stream);
-    sweep_modified<Rule>(colour, systems, stream);
+    sweep_regular<Rule>(colour, replicas, replicas.blocks(regular_blocks(plan_.sites)), stream);
+    sweep_modified<Rule>(colour, replicas, stream);
   });
 }
 
-void LocalCuda::sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+void LocalCuda::sweep_outer(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                             cudaStream_t stream) const {
-  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  const PlaneBlocks blocks(plan_.sites, replicas.part, plane);
   const auto range = [&](std::uint64_t begin, std::uint64_t end) {
-    return SystemBlocks::range(begin, end, systems.systems);
+    return ReplicaBlocks::range(begin, end, replicas.count);
   };
   with_rule([&]<class Rule>() {
-    sweep_regular<Rule>(colour, systems, range(blocks.begin, blocks.inner), stream);
-    sweep_regular<Rule>(colour, systems, range(blocks.outer, blocks.end), stream);
-    sweep_modified<Rule>(colour, systems, stream);
+    sweep_regular<Rule>(colour, replicas, range(blocks.begin, blocks.inner), stream);
+    sweep_regular<Rule>(colour, replicas, range(blocks.outer, blocks.end), stream);
+    sweep_modified<Rule>(colour, replicas, stream);
   });
 }
 
-void LocalCuda::sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+void LocalCuda::sweep_inner(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                             cudaStream_t stream) const {
-  const PlaneBlocks blocks(plan_.sites, systems.part, plane);
+  const PlaneBlocks blocks(plan_.sites, replicas.part, plane);
   with_rule([&]<class Rule>() {
-    sweep_regular<Rule>(colour, systems,
-                        SystemBlocks::range(blocks.inner, blocks.outer, systems.systems), stream);
+    sweep_regular<Rule>(colour, replicas,
+                        ReplicaBlocks::range(blocks.inner, blocks.outer, replicas.count), stream);
   });
 }
 
 template <class Rule>
-void LocalCuda::sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
-                              cudaStream_t stream) const {
+void LocalCuda::sweep_regular(int colour, const DeviceReplicas& replicas,
+                              const ReplicaBlocks& blocks, cudaStream_t stream) const {
   if (!any_regular_) return;
   const std::uint64_t calls =
       (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
   with_dim(plan_.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, plan_, geometry_,
-             groups_.data(), systems, colour, calls);
+             groups_.data(), replicas, colour, calls);
     }
   });
 }
 
 template <class Rule>
-void LocalCuda::sweep_modified(int colour, const DeviceSystems& systems,
+void LocalCuda::sweep_modified(int colour, const DeviceReplicas& replicas,
                                cudaStream_t stream) const {
   const LaunchShape shape{.threads = kThreads};
   const auto k = static_cast<std::size_t>(colour);
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
   const std::uint32_t wide = Rule::kSorts ? first_wide_[k] : last;
-  const DeviceSystems all = systems.whole();  // these cells belong to the part already
+  const DeviceReplicas all = replicas.whole();  // these cells belong to the part already
   launch(update_modified<Rule>, all.blocks(blocks_for(wide - first)), shape, stream, plan_, cells_,
          all, colour, first, wide);
   if constexpr (Rule::kSorts) {

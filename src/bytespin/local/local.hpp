@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/bytespin/plan.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 
 namespace rewise::bytespin {
 
@@ -26,8 +26,8 @@ struct SweepPlace {
   bool operator==(const SweepPlace&) const = default;
 };
 
-// Sets the initial spins of sites [first, last) of a system; spins: of all sites.
-void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t who, bool hot,
+// Sets the initial spins of sites [first, last) of a replica; spins: of all sites.
+void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t replica, bool hot,
                  std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
 
 // Updates one colour of rows [first, last) of a lattice, including modified cells. Rows may be
@@ -39,7 +39,7 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
 // One sweep from `place` on: N attempted updates. Returns false if a stop request ended it early;
 // `place` is then where to continue.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 StopPoll& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place);
 
 }  // namespace rewise::bytespin

@@ -44,24 +44,24 @@ inline constexpr std::uint32_t kFewNeighbours = 8;
 class LocalCuda {
  public:
   // `device` points to the plan's memory on the device; the constructor synchronises with the
-  // stream. Stores the modified cells of `part`; its systems must have this part.
+  // stream. Stores the modified cells of `part`; its replicas must have this part.
   LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
             const DevicePart& part = {});
 
   // Bytes on the device.
   static std::uint64_t bytes(const Plan& plan);
 
-  // Queues an update of the sites of one colour in the systems' part. A sweep is all colours in
+  // Queues an update of the sites of one colour in the replicas' part. A sweep is all colours in
   // order.
-  void sweep_colour(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  void sweep_colour(int colour, const DeviceReplicas& replicas, cudaStream_t stream) const;
   int colours() const { return colours_; }
 
   // The same in two steps that may overlap, for a rank's part of a lattice: first the modified
   // cells and the planes of `plane` sites at both ends of the part, then all sites between. Both
   // steps process whole blocks of draws.
-  void sweep_outer(int colour, const DeviceSystems& systems, std::uint64_t plane,
+  void sweep_outer(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                    cudaStream_t stream) const;
-  void sweep_inner(int colour, const DeviceSystems& systems, std::uint64_t plane,
+  void sweep_inner(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                    cudaStream_t stream) const;
 
  private:
@@ -70,10 +70,10 @@ class LocalCuda {
   template <class F>
   void with_rule(const F& f) const;
   template <class Rule>
-  void sweep_regular(int colour, const DeviceSystems& systems, const SystemBlocks& blocks,
+  void sweep_regular(int colour, const DeviceReplicas& replicas, const ReplicaBlocks& blocks,
                      cudaStream_t stream) const;
   template <class Rule>
-  void sweep_modified(int colour, const DeviceSystems& systems, cudaStream_t stream) const;
+  void sweep_modified(int colour, const DeviceReplicas& replicas, cudaStream_t stream) const;
 
   const LocalUpdate update_;
   DevicePlan plan_;

@@ -1,4 +1,4 @@
-// Initial configurations, and sums over all systems (observe_cuda.hpp). The counter of a model
+// Initial configurations, and sums over all replicas (observe_cuda.hpp). The counter of a model
 // decides what is counted: IsingCounter the spins that point up, PottsCounter the sites in each
 // state. The latter adds runs of equal states at once: where domains are large, this saves
 // additions to the warp's counts in shared memory; where they are small, additions hit different
@@ -38,9 +38,9 @@ class IsingCounter {
   __device__ __forceinline__ static int unequal(const uint4& a, const uint4& b) {
     return ones(make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w));
   }
-  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t,
+  __device__ __forceinline__ void finish(std::uint32_t replica, std::uint32_t,
                                          unsigned long long* counts) {
-    add_block(up_, counts + who);
+    add_block(up_, counts + replica);
   }
 
  private:
@@ -103,14 +103,14 @@ class PottsCounter {
                                 equal_bytes(a.z, b.z) << 8 | equal_bytes(a.w, b.w) << 12;
     return 16 - __popc(equal);
   }
-  __device__ __forceinline__ void finish(std::uint32_t who, std::uint32_t states,
+  __device__ __forceinline__ void finish(std::uint32_t replica, std::uint32_t states,
                                          unsigned long long* counts) {
     run_.flush();
     __syncthreads();
     if (threadIdx.x >= states) return;
     unsigned long long total = 0;
     for (unsigned w = 0; w < kWarps; ++w) total += memory_.count[w][threadIdx.x];
-    if (total > 0) atomicAdd(counts + std::size_t{who} * states + threadIdx.x, total);
+    if (total > 0) atomicAdd(counts + std::size_t{replica} * states + threadIdx.x, total);
   }
 
  private:
@@ -155,12 +155,12 @@ __device__ __forceinline__ int count_site(const Geometry& g, const std::uint8_t*
 template <int kDim, bool kWide, class Counter>
 __global__ void __launch_bounds__(kThreads)
     count_lattice(const __grid_constant__ Geometry g, std::uint64_t first, std::uint64_t last,
-                  const __grid_constant__ DeviceSystems systems, std::uint32_t states,
+                  const __grid_constant__ DeviceReplicas replicas, std::uint32_t states,
                   unsigned long long* unequal, unsigned long long* counts,
-                  const __grid_constant__ SystemBlocks blocks) {
+                  const __grid_constant__ ReplicaBlocks blocks) {
   __shared__ typename Counter::Memory memory;
-  const auto [who, block] = blocks.place(blockIdx.x);
-  const std::uint8_t* spins = systems.system(who);
+  const auto [replica, block] = blocks.place(blockIdx.x);
+  const std::uint8_t* spins = replicas.spins_of(replica);
   Counter counter(memory);
   int sum = 0;
 #pragma unroll
@@ -174,8 +174,8 @@ __global__ void __launch_bounds__(kThreads)
       sum += count_site<kDim>(g, spins, static_cast<Site>(piece), counter);
     }
   }
-  add_block(sum, unequal + who);
-  counter.finish(who, states, counts);
+  add_block(sum, unequal + replica);
+  counter.finish(replica, states, counts);
 }
 
 // The correction for rewired bonds: adds these and subtracts the lattice bonds that they replaced.
@@ -196,16 +196,16 @@ __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geomet
 
 __global__ void __launch_bounds__(kThreads)
     count_rewired(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
-                  const __grid_constant__ DeviceSystems systems, unsigned long long* unequal,
-                  const __grid_constant__ SystemBlocks blocks) {
-  const auto [who, block] = blocks.place(blockIdx.x);
+                  const __grid_constant__ DeviceReplicas replicas, unsigned long long* unequal,
+                  const __grid_constant__ ReplicaBlocks blocks) {
+  const auto [replica, block] = blocks.place(blockIdx.x);
   long long sum = 0;
   for (unsigned n = 0; n < kPieces; ++n) {
     const std::uint64_t i = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
     if (i >= plan.rewired_count) break;
-    sum += rewired_bond(plan, g, systems.system(who), plan.rewired[i]);
+    sum += rewired_bond(plan, g, replicas.spins_of(replica), plan.rewired[i]);
   }
-  add_block(sum, unequal + who);
+  add_block(sum, unequal + replica);
 }
 
 // Expands four bits to four bytes.
@@ -214,33 +214,33 @@ __device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    start_ising(std::uint64_t groups, const __grid_constant__ DeviceSystems systems, bool odd_hot,
-                bool even_hot, const __grid_constant__ SystemBlocks blocks) {
-  const auto [who, block] = blocks.place(blockIdx.x);
+    start_ising(std::uint64_t groups, const __grid_constant__ DeviceReplicas replicas, bool odd_hot,
+                bool even_hot, const __grid_constant__ ReplicaBlocks blocks) {
+  const auto [replica, block] = blocks.place(blockIdx.x);
   const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
   if (group >= groups) return;
-  const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
+  const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
   std::uint32_t bits = ~0u;
   if (hot) {
     const auto site = static_cast<Site>(group * 32);
     const Words4 words =
-        random_words(systems.seed, Stream::bytespin_start, bit_item(site), who, 0, 0);
+        random_words(replicas.seed, Stream::bytespin_start, bit_item(site), replica, 0, 0);
     bits = words.w[group & 3u];
   }
   std::uint32_t bytes[8];
 #pragma unroll
   for (unsigned k = 0; k < 8; ++k) bytes[k] = spread(bits >> 4 * k);
-  auto* out = reinterpret_cast<uint4*>(systems.system(who) + 32 * group);
+  auto* out = reinterpret_cast<uint4*>(replicas.spins_of(replica) + 32 * group);
   out[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
   out[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
 // Potts: one call gives the draws of four sites.
-__device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::uint64_t sites,
-                                            std::uint32_t states, std::uint32_t who, bool hot,
+__device__ __forceinline__ void start_sites(const DeviceReplicas& replicas, std::uint64_t sites,
+                                            std::uint32_t states, std::uint32_t replica, bool hot,
                                             std::uint64_t call) {
-  std::uint8_t* spins = systems.system(who);
-  const Words4 words = random_words(systems.seed, Stream::bytespin_start, call, who, 0, 0);
+  std::uint8_t* spins = replicas.spins_of(replica);
+  const Words4 words = random_words(replicas.seed, Stream::bytespin_start, call, replica, 0, 0);
   const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
 #pragma unroll
   for (unsigned j = 0; j < 4; ++j) {
@@ -251,11 +251,11 @@ __device__ __forceinline__ void start_sites(const DeviceSystems& systems, std::u
 
 __global__ void __launch_bounds__(kThreads)
     start_potts(std::uint64_t sites, std::uint32_t states,
-                const __grid_constant__ DeviceSystems systems, bool odd_hot, bool even_hot,
-                const __grid_constant__ SystemBlocks blocks) {
-  const auto [who, block] = blocks.place(blockIdx.x);
-  const bool hot = (who % systems.replicas) % 2 == 1 ? odd_hot : even_hot;
-  start_sites(systems, sites, states, who, hot, std::uint64_t{block} * kThreads + threadIdx.x);
+                const __grid_constant__ DeviceReplicas replicas, bool odd_hot, bool even_hot,
+                const __grid_constant__ ReplicaBlocks blocks) {
+  const auto [replica, block] = blocks.place(blockIdx.x);
+  const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
+  start_sites(replicas, sites, states, replica, hot, std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
 template <bool kBits>
@@ -291,7 +291,7 @@ std::uint64_t blocks_for(std::uint64_t items) {
 }
 
 template <class Counter>
-void launch_count(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
+void launch_count(const DevicePlan& plan, const Geometry& geometry, const DeviceReplicas& replicas,
                   unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
   const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
   const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
@@ -300,37 +300,38 @@ void launch_count(const DevicePlan& plan, const Geometry& geometry, const Device
     if constexpr (kDim > 0) {
       if (wide) kernel = count_lattice<kDim, true, Counter>;
     }
-    const std::uint64_t first = systems.part.begin(pieces), last = systems.part.end(pieces);
-    launch(kernel, systems.whole().blocks(blocks_for(last - first)), {.threads = kThreads}, stream,
-           geometry, first, last, systems, plan.states, unequal, counts);
+    const std::uint64_t first = replicas.part.begin(pieces), last = replicas.part.end(pieces);
+    launch(kernel, replicas.whole().blocks(blocks_for(last - first)), {.threads = kThreads}, stream,
+           geometry, first, last, replicas, plan.states, unequal, counts);
   });
 }
 
 }  // namespace
 
-void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
+void launch_start(const DevicePlan& plan, const DeviceReplicas& replicas, Start start,
                   cudaStream_t stream) {
   const LaunchShape shape{.threads = kThreads};
   const bool odd_hot = starts_hot(start, 1), even_hot = starts_hot(start, 0);
   if (plan.potts) {
     const std::uint64_t calls = (plan.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-    launch(start_potts, systems.blocks((calls + kThreads - 1) / kThreads), shape, stream,
-           plan.sites, plan.states, systems, odd_hot, even_hot);
+    launch(start_potts, replicas.blocks((calls + kThreads - 1) / kThreads), shape, stream,
+           plan.sites, plan.states, replicas, odd_hot, even_hot);
     return;
   }
   const std::uint64_t groups =
-      (plan.sites + 31) / 32;  // a system's stride has room for the last group
-  launch(start_ising, systems.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
-         systems, odd_hot, even_hot);
+      (plan.sites + 31) / 32;  // a replica's stride has room for the last group
+  launch(start_ising, replicas.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
+         replicas, odd_hot, even_hot);
 }
 
-void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
-                    unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
-  (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, systems,
+void launch_measure(const DevicePlan& plan, const Geometry& geometry,
+                    const DeviceReplicas& replicas, unsigned long long* unequal,
+                    unsigned long long* counts, cudaStream_t stream) {
+  (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, replicas,
                                                                          unequal, counts, stream);
-  const DeviceSystems of_bonds = systems.part.overlaps ? systems.whole() : systems;
+  const DeviceReplicas of_bonds = replicas.part.overlaps ? replicas.whole() : replicas;
   launch(count_rewired, of_bonds.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
-         stream, plan, geometry, systems, unequal);
+         stream, plan, geometry, replicas, unequal);
 }
 
 void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,

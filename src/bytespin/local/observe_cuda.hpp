@@ -1,4 +1,4 @@
-// Initial configurations and exact integer sums of all systems on a CUDA device.
+// Initial configurations and exact integer sums of all replicas on a CUDA device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,24 +9,25 @@
 
 namespace rewise::bytespin {
 
-// Sets every spin of the systems' part. Queued.
-void launch_start(const DevicePlan& plan, const DeviceSystems& systems, Start start,
+// Sets every spin of the replicas' part. Queued.
+void launch_start(const DevicePlan& plan, const DeviceReplicas& replicas, Start start,
                   cudaStream_t stream);
 
-// The number of counts of launch_measure() per system, apart from its bonds.
+// The number of counts of launch_measure() per replica, apart from its bonds.
 inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
   return potts ? states : 1;
 }
 
-// Queues measurements of the systems' part. Adds the bonds between unequal spins to unequal[who]
-// (modulo 2^64), and to counts [systems][measured_counts()] the spins that point up (Ising) or the
-// sites in each state (Potts). The bare lattice is counted from rows of bytes, 16 at a time if rows
-// are multiples of 16; then rewired bonds are added and the bonds that they replaced subtracted
-// (for a rank: all that `plan` lists).
-void launch_measure(const DevicePlan& plan, const Geometry& geometry, const DeviceSystems& systems,
-                    unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream);
+// Queues measurements of the replicas' part. Adds the bonds between unequal spins to
+// unequal[replica] (modulo 2^64), and to counts [replicas][measured_counts()] the spins that point
+// up (Ising) or the sites in each state (Potts). The bare lattice is counted from rows of bytes, 16
+// at a time if rows are multiples of 16; then rewired bonds are added and the bonds that they
+// replaced subtracted (for a rank: all that `plan` lists).
+void launch_measure(const DevicePlan& plan, const Geometry& geometry,
+                    const DeviceReplicas& replicas, unsigned long long* unequal,
+                    unsigned long long* counts, cudaStream_t stream);
 
-// Gathers a system's spins at some sites, in their order, and the reverse. kNoSite marks unused
+// Gathers a replica's spins at some sites, in their order, and the reverse. kNoSite marks unused
 // entries. `count` is a multiple of 128. `bits`: one bit per spin (Ising only), else one byte.
 // Queued.
 inline constexpr Site kNoSite = 0xFFFFFFFFu;  // site counts end at 2^32 - 1

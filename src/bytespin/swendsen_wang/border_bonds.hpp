@@ -8,12 +8,12 @@
 
 namespace rewise::bytespin {
 
-// The bonds across tile borders of one system, or of a part of it, by direction, then its rewired
+// The bonds across tile borders of one replica, or of a part of it, by direction, then its rewired
 // bonds. Each list begins at a multiple of 32, so that the bonds of a warp belong to one list.
 struct BorderBonds {
   std::uint64_t first[kMaxDim + 2]{};  // index of each list's first bond; [dim + 1]: the end
   std::uint64_t
-      skip[kMaxDim + 1]{};    // bonds of the system's list before those of the part (x: rows)
+      skip[kMaxDim + 1]{};    // bonds of the replica's list before those of the part (x: rows)
   FastDiv inner[kMaxDim]{};   // sites of a hyperplane below direction k
   FastDiv across[kMaxDim]{};  // borders along direction k
   FastDiv rows;               // along x

@@ -1,5 +1,5 @@
 // Device functions that the kernels for labels on tiles share (swendsen_wang_cuda.hpp): the work
-// space of a system; spins and modified cells as bits; sums; listing the nodes of a tile; the root
+// space of a replica; spins and modified cells as bits; sums; listing the nodes of a tile; the root
 // of a site; flipping or replacing the sites of a tile.
 #pragma once
 
@@ -14,28 +14,28 @@
 
 namespace rewise::bytespin::device {
 
-// One system's part of DeviceLabels.
-struct SystemLabels {
+// One replica's part of DeviceLabels.
+struct ReplicaLabels {
   std::uint32_t *drawn, *flips;
   std::uint16_t* place;
   std::uint32_t *parent, *size;
   std::uint64_t* nodes;
 
-  __device__ __forceinline__ SystemLabels(const DeviceLabels& all, std::uint32_t who,
-                                          std::uint64_t stride)
-      : drawn(all.drawn + who * all.drawn_stride),
-        flips(all.flips + who * all.flip_stride),
-        place(all.place + who * stride),
-        parent(all.parent + who * stride),
-        size(all.size + who * stride),
-        nodes(all.nodes + static_cast<std::size_t>(who) * all.tiles.count * kTileLanes) {}
+  __device__ __forceinline__ ReplicaLabels(const DeviceLabels& all, std::uint32_t replica,
+                                           std::uint64_t stride)
+      : drawn(all.drawn + replica * all.drawn_stride),
+        flips(all.flips + replica * all.flip_stride),
+        place(all.place + replica * stride),
+        parent(all.parent + replica * stride),
+        size(all.size + replica * stride),
+        nodes(all.nodes + static_cast<std::size_t>(replica) * all.tiles.count * kTileLanes) {}
 };
 
-// Adds to the sums of one update and system: n^2, and n^4 in two words with carry.
-__device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t systems,
-                                         std::uint32_t update, std::uint32_t who,
+// Adds to the sums of one update and replica: n^2, and n^4 in two words with carry.
+__device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t replicas,
+                                         std::uint32_t update, std::uint32_t replica,
                                          std::uint32_t tile, std::uint64_t square, WideSum fourth) {
-  const std::size_t row = static_cast<std::size_t>(update) * systems + who;
+  const std::size_t row = static_cast<std::size_t>(update) * replicas + replica;
   unsigned long long* sum = all.sums + (row * all.copies + tile % all.copies) * 3;
   atomicAdd(sum, static_cast<unsigned long long>(square));
   atomic_add_wide(sum + 1, sum + 2, fourth);
@@ -125,13 +125,13 @@ struct SiteRoot {
 // Open clusters of a tile have their root in the lattice's forest, closed ones in the tile.
 template <int kDim>
 __device__ __forceinline__ SiteRoot site_root(const DeviceLabels& labels,
-                                              const SystemLabels& system, Site site) {
-  const std::uint32_t place = system.place[site];
+                                              const ReplicaLabels& arrays, Site site) {
+  const std::uint32_t place = arrays.place[site];
   const std::uint32_t tile = tile_place<kDim>(labels.tiles, labels.geometry, site).tile;
   const Site root = site_at<kDim>(labels.geometry, site, place);
-  const std::uint64_t nodes = system.nodes[std::size_t{tile} * kTileLanes + place / kWordSites];
+  const std::uint64_t nodes = arrays.nodes[std::size_t{tile} * kTileLanes + place / kWordSites];
   const bool open = (nodes >> place % kWordSites & 1u) != 0;
-  return {open ? ParentForest{system.parent}.find(root) : root, tile, place, open};
+  return {open ? ParentForest{arrays.parent}.find(root) : root, tile, place, open};
 }
 
 __device__ __forceinline__ std::uint32_t flip_of(const std::uint32_t* flips, std::uint32_t place) {
@@ -148,7 +148,7 @@ __device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
 // in `flips`. Returns how many sites this lane has flipped. kWide: rows are multiples of 16 sites;
 // a lane processes eight sites of four rows at a time.
 template <bool kWide>
-__device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const TileWord& word,
+__device__ __forceinline__ unsigned flip_sites(const ReplicaLabels& arrays, const TileWord& word,
                                                const std::uint32_t* flips, std::uint8_t* spins) {
   constexpr unsigned kSites = kWide ? 8 : 2;
   constexpr unsigned kRows = 32 * kSites / kWordSites;
@@ -163,7 +163,7 @@ __device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const
     if (x >= count) continue;
     const Site site = first + x;
     if constexpr (kWide) {
-      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
+      const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
       const std::uint32_t low = two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
       const std::uint32_t high = two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
       auto* out = reinterpret_cast<uint2*>(spins + site);
@@ -174,7 +174,7 @@ __device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const
       flipped += static_cast<unsigned>(__popc(low) + __popc(high));
     } else {
       for (unsigned j = 0; j < 2 && x + j < count; ++j) {
-        const std::uint32_t flip = flip_of(flips, system.place[site + j]);
+        const std::uint32_t flip = flip_of(flips, arrays.place[site + j]);
         spins[site + j] ^= static_cast<std::uint8_t>(flip);
         flipped += flip;
       }
@@ -187,7 +187,7 @@ __device__ __forceinline__ unsigned flip_sites(const SystemLabels& system, const
 // spin). kWide: rows are multiples of 16 sites; a lane processes eight sites of four rows at a
 // time.
 template <bool kWide, class Take>
-__device__ __forceinline__ void renew_sites(const SystemLabels& system, const TileWord& word,
+__device__ __forceinline__ void renew_sites(const ReplicaLabels& arrays, const TileWord& word,
                                             std::uint8_t* spins, Take&& take) {
   constexpr unsigned kSites = kWide ? 8 : 2;
   constexpr unsigned kRows = 32 * kSites / kWordSites;
@@ -201,7 +201,7 @@ __device__ __forceinline__ void renew_sites(const SystemLabels& system, const Ti
     if (x >= count) continue;
     const Site site = first + x;
     if constexpr (kWide) {
-      const uint4 places = *reinterpret_cast<const uint4*>(system.place + site);
+      const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
       auto* out = reinterpret_cast<uint2*>(spins + site);
       const uint2 old = *out;
       const auto two = [&](std::uint32_t pair, std::uint32_t before, unsigned shift) {
@@ -214,7 +214,7 @@ __device__ __forceinline__ void renew_sites(const SystemLabels& system, const Ti
                         two(places.z, old.y, 0) | two(places.w, old.y, 16));
     } else {
       for (unsigned j = 0; j < kSites && x + j < count; ++j) {
-        spins[site + j] = take(system.place[site + j], spins[site + j]);
+        spins[site + j] = take(arrays.place[site + j], spins[site + j]);
       }
     }
   }

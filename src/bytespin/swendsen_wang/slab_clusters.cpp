@@ -240,14 +240,15 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
   }
   // Draws the bits of all labels of this slab at once: most clusters lie within it.
   for (std::uint64_t item = first_ / 128; !plan_.potts && 128 * item < last_; ++item) {
-    const Words4 words = random_words(key.seed, Stream::bytespin_flip, item, key.who, 0, key.step);
+    const Words4 words =
+        random_words(key.seed, Stream::bytespin_flip, item, key.replica, 0, key.step);
     flip_bits_[2 * (item - first_ / 128)] = word64(words, 0);
     flip_bits_[2 * (item - first_ / 128) + 1] = word64(words, 1);
   }
   const auto flip_bit = [&](Site label) {
     if (label < first_) {
       const Words4 words =
-          random_words(key.seed, Stream::bytespin_flip, bit_item(label), key.who, 0, key.step);
+          random_words(key.seed, Stream::bytespin_flip, bit_item(label), key.replica, 0, key.step);
       return std::uint64_t{bit_of(words, label)};
     }
     const std::uint64_t bit = label - first_ / 128 * 128;

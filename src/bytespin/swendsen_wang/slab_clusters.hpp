@@ -1,5 +1,5 @@
-// Swendsen-Wang clusters of a system that ranks share in slabs. Each rank labels its slab, as if it
-// had open ends, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
+// Swendsen-Wang clusters of a replica that ranks share in slabs. Each rank labels its slab, as if
+// it had open ends, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
 // join labels of different slabs. A label is the smallest site of the cluster's part in the slab.
 // The smallest label of a cluster is its smallest site, which addresses the flip.
 #pragma once

@@ -5,13 +5,13 @@
 namespace rewise::bytespin {
 namespace {
 
-LabelField outline(const DevicePlan& plan, const DeviceSystems& systems) {
-  LabelField field;
+LabelArrays outline(const DevicePlan& plan, const DeviceReplicas& replicas) {
+  LabelArrays field;
   field.geometry = Geometry::make(plan.lattice);
   field.dim = plan.lattice.dim;
   field.sites = plan.sites;
-  field.systems = systems.systems;
-  field.stride = systems.stride;
+  field.replicas = replicas.count;
+  field.stride = replicas.stride;
   field.shortcut_count = plan.rewired_count;
   return field;
 }
@@ -19,13 +19,13 @@ LabelField outline(const DevicePlan& plan, const DeviceSystems& systems) {
 }  // namespace
 
 SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
-                               const DevicePlan& on_device, const DeviceSystems& systems,
-                               Extent own, const std::vector<RewiredSlot>& incoming,
+                               const DevicePlan& on_device, const DeviceReplicas& replicas,
+                               IndexRange own, const std::vector<RewiredSlot>& incoming,
                                const std::vector<RewiredSlot>& outgoing)
     : device_(device),
       own_(own),
       plane_(plan.sites / plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)]),
-      systems_(systems.systems),
+      replicas_(replicas.count),
       plan_(on_device) {
   const cudaStream_t stream = device_.get();
   const auto here = [&](Site site) { return site >= own.first && site < own.last; };
@@ -52,17 +52,17 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
   far_labels_ = DeviceBuffer<Site>(plane_ + outgoing.size());
   pairs_ = DeviceBuffer<std::uint64_t>(plane_ + outgoing.size());
   adopted_ = DeviceBuffer<SitePair>(labels_.size() + pairs_.size());
-  shortcut_on_ = DeviceBuffer<std::uint8_t>(systems_ * rewired.size());
-  bonds_ = DeviceBuffer<std::uint8_t>(systems_ * systems.stride);
-  label_ = DeviceBuffer<std::uint32_t>(systems_ * systems.stride);
-  size_ = DeviceBuffer<std::uint32_t>(systems_ * systems.stride);
-  leaving_ = DeviceBuffer<std::uint8_t>(systems_ * plane_);
+  shortcut_on_ = DeviceBuffer<std::uint8_t>(replicas_ * rewired.size());
+  bonds_ = DeviceBuffer<std::uint8_t>(replicas_ * replicas.stride);
+  label_ = DeviceBuffer<std::uint32_t>(replicas_ * replicas.stride);
+  size_ = DeviceBuffer<std::uint32_t>(replicas_ * replicas.stride);
+  leaving_ = DeviceBuffer<std::uint8_t>(replicas_ * plane_);
   sums_ = DeviceBuffer<unsigned long long>(kClusterSums);
   bonds_.clear(stream);
   plan_.rewired = rewired_.data();
   plan_.rewired_count = rewired.size();
-  whole_ = outline(plan_, systems);
-  whole_.part = systems.part;
+  whole_ = outline(plan_, replicas);
+  whole_.part = replicas.part;
   whole_.bonds = bonds_.data();
   whole_.shortcut_on = shortcut_on_.data();
   Lattice lattice = plan.lattice;
@@ -80,50 +80,51 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const Plan& plan,
   device_.wait();
 }
 
-LabelField SlabLabelsCuda::of_system(std::uint64_t who) const {
-  LabelField one = slab_;
-  one.systems = 1;
-  one.bonds += who * slab_.stride;
-  one.label += who * slab_.stride;
-  one.size += who * slab_.stride;
+LabelArrays SlabLabelsCuda::of_replica(std::uint64_t replica) const {
+  LabelArrays one = slab_;
+  one.replicas = 1;
+  one.bonds += replica * slab_.stride;
+  one.label += replica * slab_.stride;
+  one.size += replica * slab_.stride;
   return one;
 }
 
-void SlabLabelsCuda::label(const DeviceSystems& systems) {
+void SlabLabelsCuda::label(const DeviceReplicas& replicas) {
   const cudaStream_t stream = device_.get();
-  launch_activate_lattice(plan_, systems, whole_, stream);
-  LabelField all = whole_;  // the bonds are the slab's already
+  launch_activate_lattice(plan_, replicas, whole_, stream);
+  LabelArrays all = whole_;  // the bonds are the slab's already
   all.part = {};
-  launch_activate_shortcuts(plan_, systems.whole(), all, shortcut_on_.data(), stream);
+  launch_activate_shortcuts(plan_, replicas.whole(), all, shortcut_on_.data(), stream);
   launch_cut_slab(slab_, plane_, leaving_.data(), stream);
   labeller_->run(slab_, [] {});
 }
 
-std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t who) {
+std::vector<Site> SlabLabelsCuda::border_labels(std::uint64_t replica) {
   const cudaStream_t stream = device_.get();
-  launch_read_labels(of_system(who), counted_sites_.data(), counted_sites_.size(), labels_.data(),
-                     stream);
+  launch_read_labels(of_replica(replica), counted_sites_.data(), counted_sites_.size(),
+                     labels_.data(), stream);
   std::vector<Site> labels = labels_.to_host(stream);
   for (Site& label : labels) label = static_cast<Site>(label + own_.first);
   return labels;
 }
 
-std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceSystems& systems, std::uint64_t who,
+std::vector<std::uint64_t> SlabLabelsCuda::joined(const DeviceReplicas& replicas,
+                                                  std::uint64_t replica,
                                                   const std::vector<Site>& far_labels) {
   const cudaStream_t stream = device_.get();
   far_labels_.copy_in(far_labels, stream);
-  launch_join_slab(plan_, systems, static_cast<std::uint32_t>(who), of_system(who),
-                   {own_.first, plane_, leaving_.data() + who * plane_, outgoing_.data(),
+  launch_join_slab(plan_, replicas, static_cast<std::uint32_t>(replica), of_replica(replica),
+                   {own_.first, plane_, leaving_.data() + replica * plane_, outgoing_.data(),
                     outgoing_.size(), far_labels_.data(), pairs_.data()},
                    stream);
   return pairs_.to_host(stream);
 }
 
-SlabClusters::Sums SlabLabelsCuda::flip(const DeviceSystems& systems, std::uint64_t who,
+SlabClusters::Sums SlabLabelsCuda::flip(const DeviceReplicas& replicas, std::uint64_t replica,
                                         std::span<const LabelPair> united,
                                         std::vector<LabelPair>& parts) {
   const cudaStream_t stream = device_.get();
-  const LabelField field = of_system(who);
+  const LabelArrays field = of_replica(replica);
   const auto here = [&](const LabelPair& pair) {
     return pair.label >= own_.first && pair.label < own_.last;
   };
@@ -133,15 +134,15 @@ SlabClusters::Sums SlabLabelsCuda::flip(const DeviceSystems& systems, std::uint6
   }
   launch_count_clusters(field, stream);
   // Orientations are addressed by the site of the whole lattice.
-  if (who == 0) launch_draw_orientations(plan_, systems, whole_, stream);
+  if (replica == 0) launch_draw_orientations(plan_, replicas, whole_, stream);
   adopted_.copy_in(own, stream);
-  launch_adopt_draws(plan_, systems, static_cast<std::uint32_t>(who), field, adopted_.data(),
+  launch_adopt_draws(plan_, replicas, static_cast<std::uint32_t>(replica), field, adopted_.data(),
                      own.size(), stream);
   sums_.clear(stream);
   launch_sum_clusters(field, sums_.data(), stream);
-  DeviceSystems one = systems.whole();
-  one.systems = 1;
-  one.spins = systems.system(static_cast<std::uint32_t>(who)) + own_.first;
+  DeviceReplicas one = replicas.whole();
+  one.count = 1;
+  one.spins = replicas.spins_of(static_cast<std::uint32_t>(replica)) + own_.first;
   launch_flip_sites(plan_, one, field, stream);
   std::vector<SitePair> sized(own.size());
   adopted_.copy_out(sized, stream);

@@ -1,7 +1,8 @@
 // Swendsen-Wang clusters of a rank's slab on its CUDA device by the first stage of Komura & Okabe
-// 2013: label equivalence (`kalentev`) within the slab, as if it had open ends, for all systems (on
-// CPUs: slab_clusters.hpp). On the device labels are sites counted from the slab's first; towards
-// the host they are sites of the whole lattice. Memory: 9 bytes per site of the whole lattice.
+// 2013: label equivalence (`kalentev`) within the slab, as if it had open ends, for all replicas
+// (on CPUs: slab_clusters.hpp). On the device labels are sites counted from the slab's first;
+// towards the host they are sites of the whole lattice. Memory: 9 bytes per site of the whole
+// lattice.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,32 +27,33 @@ class SlabLabelsCuda {
   // The slab is sites [own.first, own.last) of a lattice, whole planes. `incoming`: rewired bonds
   // that begin elsewhere and end here, `outgoing`: those that begin here and end elsewhere.
   SlabLabelsCuda(const DeviceStream& device, const Plan& plan, const DevicePlan& on_device,
-                 const DeviceSystems& systems, Extent own, const std::vector<RewiredSlot>& incoming,
+                 const DeviceReplicas& replicas, IndexRange own,
+                 const std::vector<RewiredSlot>& incoming,
                  const std::vector<RewiredSlot>& outgoing);
 
-  // Draws the bonds of the systems' step and labels all of them.
-  void label(const DeviceSystems& systems);
-  // Labels of one system: the first plane, then `incoming`. [plane + incoming]
-  std::vector<Site> border_labels(std::uint64_t who);
+  // Draws the bonds of the replicas' step and labels all of them.
+  void label(const DeviceReplicas& replicas);
+  // Labels of one replica: the first plane, then `incoming`. [plane + incoming]
+  std::vector<Site> border_labels(std::uint64_t replica);
   // Pairs of labels that occupied bonds join. `far_labels`: labels of the first plane of the next
   // slab, then of the far ends of `outgoing`. kNoPair marks bonds that are not occupied. [plane +
   // outgoing]
   static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};
-  std::vector<std::uint64_t> joined(const DeviceSystems& systems, std::uint64_t who,
+  std::vector<std::uint64_t> joined(const DeviceReplicas& replicas, std::uint64_t replica,
                                     const std::vector<Site>& far_labels);
   // Flips as SlabClusters::flip() does; `united`: own labels with the smallest labels of their
   // clusters.
-  SlabClusters::Sums flip(const DeviceSystems& systems, std::uint64_t who,
+  SlabClusters::Sums flip(const DeviceReplicas& replicas, std::uint64_t replica,
                           std::span<const LabelPair> united, std::vector<LabelPair>& parts);
 
  private:
-  LabelField of_system(std::uint64_t who) const;  // of slab_
+  LabelArrays of_replica(std::uint64_t replica) const;  // of slab_
 
   const DeviceStream& device_;
-  const Extent own_;
-  const std::uint64_t plane_, systems_;
+  const IndexRange own_;
+  const std::uint64_t plane_, replicas_;
   DevicePlan plan_;                    // with the bonds of the slab
-  LabelField whole_, slab_;            // two views of the same arrays
+  LabelArrays whole_, slab_;           // two views of the same arrays
   DeviceBuffer<RewiredSlot> rewired_;  // both ends here, and lattice bonds that are gone
   DeviceBuffer<SitePair> shortcuts_;   // likewise
   DeviceBuffer<std::uint8_t> shortcut_on_, bonds_, leaving_;
@@ -65,27 +67,27 @@ class SlabLabelsCuda {
   std::unique_ptr<LabellerCuda> labeller_;
 };
 
-// The steps, queued. `leaving` [systems][plane]: whether the bond out of a site of the last plane
+// The steps, queued. `leaving` [replicas][plane]: whether the bond out of a site of the last plane
 // is occupied. These bonds are removed from the slab's.
-void launch_cut_slab(const LabelField& slab, std::uint64_t plane, std::uint8_t* leaving,
+void launch_cut_slab(const LabelArrays& slab, std::uint64_t plane, std::uint8_t* leaving,
                      cudaStream_t stream);
-// Copies the labels of sites of the slab of one system. [count]
-void launch_read_labels(const LabelField& slab, const Site* sites, std::uint64_t count,
+// Copies the labels of sites of the slab of one replica. [count]
+void launch_read_labels(const LabelArrays& slab, const Site* sites, std::uint64_t count,
                         Site* labels, cudaStream_t stream);
 struct SlabJoins {
   std::uint64_t first = 0, plane = 0;     // of the slab, of a plane, in sites
-  const std::uint8_t* leaving = nullptr;  // [plane] of this system
+  const std::uint8_t* leaving = nullptr;  // [plane] of this replica
   const RewiredSlot* outgoing = nullptr;  // [outgoing_count]
   std::uint64_t outgoing_count = 0;
   const Site* far_labels = nullptr;  // [plane + outgoing_count]
   std::uint64_t* pairs = nullptr;    // [plane + outgoing_count]
 };
-void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
-                      const LabelField& slab, const SlabJoins& joins, cudaStream_t stream);
+void launch_join_slab(const DevicePlan& plan, const DeviceReplicas& replicas, std::uint32_t replica,
+                      const LabelArrays& slab, const SlabJoins& joins, cudaStream_t stream);
 // For own labels `united` [count]: copies the draw of the smallest label of the cluster to
 // slab.bonds, and moves the sizes to the array of smallest labels, leaving 0.
-void launch_adopt_draws(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
-                        const LabelField& slab, SitePair* united, std::uint64_t count,
-                        cudaStream_t stream);
+void launch_adopt_draws(const DevicePlan& plan, const DeviceReplicas& replicas,
+                        std::uint32_t replica, const LabelArrays& slab, SitePair* united,
+                        std::uint64_t count, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

@@ -24,10 +24,10 @@ Tiles make_tiles(const DevicePlan& plan) {
 
 std::uint32_t sum_copies(const Tiles& tiles) { return std::clamp(tiles.count / 32, 1u, 64u); }
 
-SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& systems,
+SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceReplicas& replicas,
                                    cudaStream_t stream)
     : plan_(plan) {
-  const std::size_t count = systems.systems;
+  const std::size_t count = replicas.count;
   labels_.geometry = Geometry::make(plan.lattice);
   labels_.tiles = make_tiles(plan);
   labels_.drawn_stride = drawn_words(plan);
@@ -36,12 +36,12 @@ SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& 
   drawn_ = DeviceBuffer<std::uint32_t>(count * labels_.drawn_stride);
   flips_ = DeviceBuffer<std::uint32_t>(count * labels_.flip_stride);
   rewired_on_ = DeviceBuffer<std::uint8_t>(count * plan.rewired_count);
-  place_ = DeviceBuffer<std::uint16_t>(count * systems.stride);
-  parent_ = DeviceBuffer<std::uint32_t>(count * systems.stride);
-  size_ = DeviceBuffer<std::uint32_t>(count * systems.stride);
+  place_ = DeviceBuffer<std::uint16_t>(count * replicas.stride);
+  parent_ = DeviceBuffer<std::uint32_t>(count * replicas.stride);
+  size_ = DeviceBuffer<std::uint32_t>(count * replicas.stride);
   nodes_ = DeviceBuffer<std::uint64_t>(count * labels_.tiles.count * kTileLanes);
   sums_ = DeviceBuffer<unsigned long long>(count * labels_.copies * 3 * kUpdatesPerBatch);
-  blank_ = DeviceBuffer<std::uint8_t>(plan.potts ? count * systems.stride : 0);
+  blank_ = DeviceBuffer<std::uint8_t>(plan.potts ? count * replicas.stride : 0);
   blank_.clear(stream);
   drawn_.clear(stream);
   flips_.clear(stream);
@@ -56,18 +56,18 @@ SwendsenWangCuda::SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& 
   labels_.sums = sums_.data();
 }
 
-std::uint64_t SwendsenWangCuda::bytes(const DevicePlan& plan, std::uint32_t systems,
-                                      std::uint64_t system_stride) {
+std::uint64_t SwendsenWangCuda::bytes(const DevicePlan& plan, std::uint32_t replicas,
+                                      std::uint64_t replica_stride) {
   const Tiles tiles = make_tiles(plan);
-  return systems *
+  return replicas *
          (4 * (drawn_words(plan) + flip_words(plan)) + plan.rewired_count +
-          (plan.potts ? 11 : 10) * system_stride + std::uint64_t{8} * kTileLanes * tiles.count +
+          (plan.potts ? 11 : 10) * replica_stride + std::uint64_t{8} * kTileLanes * tiles.count +
           std::uint64_t{24} * kUpdatesPerBatch * sum_copies(tiles));
 }
 
-void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
+void SwendsenWangCuda::run(const DeviceReplicas& replicas, std::uint32_t updates,
                            unsigned long long* quartic, cudaStream_t stream) {
-  DeviceSystems now = systems;
+  DeviceReplicas now = replicas;
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n, ++now.step) {
@@ -79,12 +79,12 @@ void SwendsenWangCuda::run(const DeviceSystems& systems, std::uint32_t updates,
   }
 }
 
-void SwendsenWangCuda::label(const DeviceSystems& systems, std::uint32_t update,
+void SwendsenWangCuda::label(const DeviceReplicas& replicas, std::uint32_t update,
                              cudaStream_t stream) {
-  launch_draw(plan_, labels_, systems, stream);
-  DeviceSystems seen = systems;
+  launch_draw(plan_, labels_, replicas, stream);
+  DeviceReplicas seen = replicas;
   if (plan_.potts) {
-    launch_keep_equal(plan_, labels_, systems, stream);
+    launch_keep_equal(plan_, labels_, replicas, stream);
     seen.spins = blank_.data();
   }
   launch_label_tiles(plan_, labels_, seen, update, stream);

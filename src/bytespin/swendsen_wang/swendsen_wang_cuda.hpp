@@ -1,4 +1,4 @@
-// Swendsen-Wang updates of all systems on one CUDA device with labelling by union-find
+// Swendsen-Wang updates of all replicas on one CUDA device with labelling by union-find
 // (swendsen_wang.hpp defines the update; same bits). This is the general path, and the labelling of
 // Wolff `ccl` and few-cluster updates; lattices whose rows are whole words have a faster one
 // (swendsen_wang_fused.hpp). Steps:
@@ -31,38 +31,38 @@
 
 namespace rewise::bytespin {
 
-// Work space of all systems, by value to kernels. `stride` is DeviceSystems::stride.
+// Work space of all replicas, by value to kernels. `stride` is DeviceReplicas::stride.
 struct DeviceLabels {
   Geometry geometry;
   Tiles tiles;
-  std::uint64_t drawn_stride = 0, flip_stride = 0;  // 32-bit words per system
+  std::uint64_t drawn_stride = 0, flip_stride = 0;  // 32-bit words per replica
   std::uint32_t* drawn = nullptr;                   // bit of slot s: word s / 32, bit s % 32
   std::uint32_t* flips = nullptr;                   // bit of site s likewise
-  std::uint8_t* rewired_on = nullptr;  // [systems][rewired] drawn, and between equal spins
-  std::uint16_t* place = nullptr;      // [systems][stride] place of the site's root in its tile
-  std::uint32_t* parent = nullptr;     // [systems][stride] of nodes
-  std::uint32_t* size = nullptr;       // [systems][stride] of nodes
-  std::uint64_t* nodes = nullptr;      // [systems][tiles][32] bit x of a lane: a node
+  std::uint8_t* rewired_on = nullptr;  // [replicas][rewired] drawn, and between equal spins
+  std::uint16_t* place = nullptr;      // [replicas][stride] place of the site's root in its tile
+  std::uint32_t* parent = nullptr;     // [replicas][stride] of nodes
+  std::uint32_t* size = nullptr;       // [replicas][stride] of nodes
+  std::uint64_t* nodes = nullptr;      // [replicas][tiles][32] bit x of a lane: a node
   unsigned long long* sums =
-      nullptr;               // [updates of a batch][systems][copies][3]: n^2, n^4 low, high
+      nullptr;               // [updates of a batch][replicas][copies][3]: n^2, n^4 low, high
   std::uint32_t copies = 1;  // of the sums, so that few threads add to one
 };
 
 class SwendsenWangCuda {
  public:
   // `plan` points to device memory that must outlive this.
-  SwendsenWangCuda(const DevicePlan& plan, const DeviceSystems& systems, cudaStream_t stream);
+  SwendsenWangCuda(const DevicePlan& plan, const DeviceReplicas& replicas, cudaStream_t stream);
 
   // Bytes of work space on the device.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
-                             std::uint64_t system_stride);
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t replicas,
+                             std::uint64_t replica_stride);
 
   // Queues steps 1 to 3 of update `update` of a batch. Also used by wolff_ccl.cu.
-  void label(const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+  void label(const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
   const DeviceLabels& labels() const { return labels_; }
 
   // As FusedSwendsenWang::run().
-  void run(const DeviceSystems& systems, std::uint32_t updates, unsigned long long* quartic,
+  void run(const DeviceReplicas& replicas, std::uint32_t updates, unsigned long long* quartic,
            cudaStream_t stream);
 
  private:
@@ -70,7 +70,7 @@ class SwendsenWangCuda {
   DeviceLabels labels_;
   DeviceBuffer<std::uint32_t> drawn_, flips_, parent_, size_;
   DeviceBuffer<std::uint8_t> rewired_on_;
-  DeviceBuffer<std::uint8_t> blank_;  // Potts: [systems][stride] zeros
+  DeviceBuffer<std::uint8_t> blank_;  // Potts: [replicas][stride] zeros
   DeviceBuffer<std::uint16_t> place_;
   DeviceBuffer<std::uint64_t> nodes_;
   DeviceBuffer<unsigned long long> sums_;
@@ -86,23 +86,23 @@ Tiles make_tiles(const DevicePlan& plan);
 // Number of copies of an update's sums.
 std::uint32_t sum_copies(const Tiles& tiles);
 
-// The steps, each queued for all systems.
-void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+// The steps, each queued for all replicas.
+void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream);
 // Potts, after launch_draw(): keeps only the drawn lattice bonds between equal spins, so that a
 // labelling that treats all spins as equal finds the clusters.
 void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceSystems& systems, cudaStream_t stream);
+                       const DeviceReplicas& replicas, cudaStream_t stream);
 void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
-                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
-void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream);
 void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceSystems& systems, cudaStream_t stream);
-void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+                       const DeviceReplicas& replicas, cudaStream_t stream);
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  std::uint32_t update, cudaStream_t stream);
-// Adds the sums of a batch to systems.pending and quartic, then clears them.
-void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+// Adds the sums of a batch to replicas.pending and quartic, then clears them.
+void launch_close(const DeviceLabels& labels, const DeviceReplicas& replicas, std::uint32_t updates,
                   unsigned long long* quartic, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

@@ -42,8 +42,9 @@ FusedLabels make_labels(const DevicePlan& plan, const DevicePart& tiles) {
   return labels;
 }
 
-// Calls array(pointer, elements per system, elements per tile) for every array of labels that has a
-// part for each system, in site order, and for the sums. The first two arrays are not cut by tiles.
+// Calls array(pointer, elements per replica, elements per tile) for every array of labels that has
+// a part for each replica, in site order, and for the sums. The first two arrays are not cut by
+// tiles.
 template <class F>
 void for_each_array(FusedLabels& labels, F&& array) {
   const std::uint64_t tiles = labels.stride, nodes = labels.capacity;
@@ -65,24 +66,24 @@ bool FusedSwendsenWang::takes(const DevicePlan& plan) {
   return std::uint64_t{make_tiles(plan).count} * most_nodes(plan) <= 0xFFFFFFFFu;
 }
 
-std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t systems,
+std::uint64_t FusedSwendsenWang::bytes(const DevicePlan& plan, std::uint32_t replicas,
                                        const DevicePart& tiles) {
   FusedLabels labels = make_labels(plan, tiles);
-  std::uint64_t of_system = 0;
+  std::uint64_t of_replica = 0;
   for_each_array(labels, [&]<class T>(T*, std::uint64_t count, std::uint64_t) {
-    of_system += sizeof(T) * count;
+    of_replica += sizeof(T) * count;
   });
-  return systems * of_system + (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
+  return replicas * of_replica + (plan.rewired_count > 0 ? 8 * mask_words(plan) : 0);
 }
 
 FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePlan& plan,
-                                     std::uint32_t systems, const DevicePart& tiles)
+                                     std::uint32_t replicas, const DevicePart& tiles)
     : device_(device), plan_(plan), labels_(make_labels(plan, tiles)) {
   const cudaStream_t stream = device.get();
   labels_.early = launches_early();
   const std::uint64_t before = tiles.begin(labels_.common.tiles.count);
   for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
-    arrays_.emplace_back(sizeof(T) * count * systems);
+    arrays_.emplace_back(sizeof(T) * count * replicas);
     array = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(arrays_.back().data()) -
                                  before * of_tile * sizeof(T));
     arrays_.back().clear(stream);  // places of tiles outside of the lattice keep label 0
@@ -97,18 +98,18 @@ FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePla
   labels_.modified = modified_.data();
 }
 
-void FusedSwendsenWang::run(DeviceSystems systems, std::uint32_t updates,
+void FusedSwendsenWang::run(DeviceReplicas replicas, std::uint32_t updates,
                             unsigned long long* quartic) {
-  const std::uint32_t first = systems.step;
+  const std::uint32_t first = replicas.step;
   for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
     const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
     for (std::uint32_t n = 0; n < batch; ++n) {
-      systems.step = first + begin + n;
-      launch_fused_tiles(plan_, labels_, systems, n, device_.get());
-      launch_fused_join(plan_, labels_, systems, n, device_.get());
+      replicas.step = first + begin + n;
+      launch_fused_tiles(plan_, labels_, replicas, n, device_.get());
+      launch_fused_join(plan_, labels_, replicas, n, device_.get());
     }
-    launch_fused_flip(plan_, labels_, systems, batch - 1, device_.get());
-    launch_close(labels_.common, systems, batch, quartic, device_.get());
+    launch_fused_flip(plan_, labels_, replicas, batch - 1, device_.get());
+    launch_close(labels_.common, replicas, batch, quartic, device_.get());
   }
 }
 

@@ -32,8 +32,8 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-// The part of one system in FusedLabels; `turn` selects the forest.
-struct FusedSystem {
+// The part of one replica in FusedLabels; `turn` selects the forest.
+struct FusedReplica {
   std::uint32_t* drawn;
   std::uint16_t* label;
   std::uint32_t* count;
@@ -41,10 +41,10 @@ struct FusedSystem {
   std::uint16_t* own;
   std::uint32_t* size;
 
-  __device__ __forceinline__ FusedSystem(const FusedLabels& all, std::uint32_t who,
-                                         std::uint32_t turn)
-      : drawn(all.common.drawn + who * all.common.drawn_stride) {
-    const std::size_t tiles = static_cast<std::size_t>(who) * all.stride;
+  __device__ __forceinline__ FusedReplica(const FusedLabels& all, std::uint32_t replica,
+                                          std::uint32_t turn)
+      : drawn(all.common.drawn + replica * all.common.drawn_stride) {
+    const std::size_t tiles = static_cast<std::size_t>(replica) * all.stride;
     const std::size_t nodes = tiles * all.capacity;
     label = all.label + tiles * kTileSites;
     count = all.count + tiles;
@@ -93,7 +93,7 @@ struct FusedIsing {
     const unsigned lane = threadIdx.x % 32, row = kRows * (threadIdx.x / 32) + lane % kRows;
     const Site first = __shfl_sync(~0u, word.first, static_cast<int>(row));
     const Words4 x =
-        random_words(key.seed, Stream::bytespin_flip, bit_item(first), key.who, 0, key.step);
+        random_words(key.seed, Stream::bytespin_flip, bit_item(first), key.replica, 0, key.step);
     if (lane >= kRows) return;
     const bool upper = (first & kWordSites) != 0;
     out.flips[2 * row] = upper ? x.w[2] : x.w[0];
@@ -109,7 +109,7 @@ struct FusedIsing {
     if (threadIdx.x == 0) out.flips[kClosed / 32] = 2;
   }
   __device__ __forceinline__ Draw draw(const DrawKey& key, Site smallest) const {
-    return bit_of(random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0,
+    return bit_of(random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.replica, 0,
                                key.step),
                   smallest) != 0;
   }
@@ -182,7 +182,7 @@ struct FusedPotts {
       const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
       const Words4 x =
           random_words(key.seed, Stream::bytespin_flip,
-                       first / kSlotsPerBlock * kCallsPerBlock + call, key.who, 0, key.step);
+                       first / kSlotsPerBlock * kCallsPerBlock + call, key.replica, 0, key.step);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
         out.state[kWordSites * row + kCallsPerBlock * j + call] = any_state(x.w[j], states);
@@ -288,9 +288,9 @@ class RootFinder {
  public:
   using Memory = RootMemory<kWarps, Model>;
 
-  __device__ __forceinline__ RootFinder(const Model& model, const FusedSystem& system,
+  __device__ __forceinline__ RootFinder(const Model& model, const FusedReplica& arrays,
                                         const DrawKey& key, std::uint32_t first, Memory& memory)
-      : model_(model), system_(system), key_(key), first_(first), memory_(memory) {}
+      : model_(model), replica_(arrays), key_(key), first_(first), memory_(memory) {}
 
   // Called by all threads of the block. They need a barrier before finish(), and one after it
   // before reading memory.draws. Near and below Tc most nodes of a tile belong to one large
@@ -309,8 +309,8 @@ class RootFinder {
       const bool leads = root != kNone && lane == lowest(peers);
       if (begin == 32 * warp) {
         const std::uint32_t most = __reduce_max_sync(~0u, leads ? size : 0);
-        const std::uint32_t who = __ballot_sync(~0u, leads && size == most);
-        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(who)));
+        const std::uint32_t replica = __ballot_sync(~0u, leads && size == most);
+        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(replica)));
       }
       if (leads && root == favourite) sum += size;
       if (leads && root != favourite) grow(root, size);
@@ -333,13 +333,13 @@ class RootFinder {
   }
 
   // Adds the sums to those of an update. Called by whole warps.
-  __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t systems,
-                                         std::uint32_t update, std::uint32_t who,
+  __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t replicas,
+                                         std::uint32_t update, std::uint32_t replica,
                                          std::uint32_t tile) {
     if (!__any_sync(~0u, square_ != 0)) return;
     const std::uint64_t square = warp_sum(square_);
     const WideSum fourth = warp_sum(fourth_);
-    if (threadIdx.x % 32 == 0) add_sums(labels, systems, update, who, tile, square, fourth);
+    if (threadIdx.x % 32 == 0) add_sums(labels, replicas, update, replica, tile, square, fourth);
   }
 
  private:
@@ -350,9 +350,9 @@ class RootFinder {
   __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
                                                    typename Model::Draw& draw) {
     const std::uint32_t node = first_ + number;
-    const std::uint32_t own = system_.own[node];
+    const std::uint32_t own = replica_.own[node];
     KeyedForest::Word word;
-    const std::uint32_t root = system_.forest.root(node, word);
+    const std::uint32_t root = replica_.forest.root(node, word);
     draw = model_.draw(key_, KeyedForest::key(word));
     if (root == node) {
       const std::uint64_t n2 = static_cast<std::uint64_t>(own) * own;
@@ -365,14 +365,14 @@ class RootFinder {
   }
 
   __device__ __forceinline__ void grow(std::uint32_t root, std::uint32_t size) {
-    const std::uint64_t before = atomicAdd(system_.size + root, size), after = before + size;
+    const std::uint64_t before = atomicAdd(replica_.size + root, size), after = before + size;
     const std::uint64_t before2 = before * before, after2 = after * after;
     square_ += after2 - before2;
     fourth_ += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
   }
 
   const Model& model_;
-  const FusedSystem system_;
+  const FusedReplica replica_;
   const DrawKey key_;
   const std::uint32_t first_;  // the tile's first node
   Memory& memory_;
@@ -431,7 +431,7 @@ __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsi
     const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
     const std::uint64_t call =
         (first / kSlotsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane % kCallsPerBlock;
-    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.who, 0, key.step);
+    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.replica, 0, key.step);
     const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
     const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
     const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
@@ -469,7 +469,7 @@ class FusedTile {
   }
 
   // Steps 2 to 4, after a barrier for the spins.
-  __device__ __forceinline__ void join(const DevicePlan& plan, const FusedSystem& system) {
+  __device__ __forceinline__ void join(const DevicePlan& plan, const FusedReplica& arrays) {
     if constexpr (Model::kPotts) keep_equal<kDim, kWarps>(memory_.drawn, memory_.spins, word_);
     const std::uint64_t spin = Model::row(memory_.spins);
     const std::uint64_t all = word_.count > 0 ? ~std::uint64_t{0} : 0;
@@ -479,7 +479,7 @@ class FusedTile {
       memory_.starts[lane_] = starts_;
       memory_.open[lane_] = open_sites(plan);
     }
-    write_border_bonds(system);
+    write_border_bonds(arrays);
     std::uint64_t first = 0;
     std::uint64_t rest = 0;
 #pragma unroll
@@ -488,11 +488,11 @@ class FusedTile {
     join_rest(rest);
   }
 
-  // Step 5. Writes the nodes of `system` and the labels; adds the sums of closed clusters to those
+  // Step 5. Writes the nodes of `replica` and the labels; adds the sums of closed clusters to those
   // of an update.
-  __device__ __forceinline__ void find_roots(const FusedSystem& system, const DeviceLabels& common,
-                                             std::uint32_t systems, std::uint32_t update,
-                                             std::uint32_t who) {
+  __device__ __forceinline__ void find_roots(const FusedReplica& arrays, const DeviceLabels& common,
+                                             std::uint32_t replicas, std::uint32_t update,
+                                             std::uint32_t replica) {
     const std::uint32_t valid = __ballot_sync(~0u, word_.count > 0) >> kBandRows * warp_;
     climb_all();
     __syncthreads();
@@ -500,15 +500,15 @@ class FusedTile {
     __syncthreads();
     count_sites(valid);
     __syncthreads();
-    hand_out(roots, system);
+    hand_out(roots, arrays);
     __syncthreads();
-    write_labels(valid, system);
+    write_labels(valid, arrays);
     if (threadIdx.x == 0) {
-      system.count[tile_] = memory_.nodes;
+      arrays.count[tile_] = memory_.nodes;
       const std::uint64_t fourth =
           std::uint64_t{memory_.fourth_high} * kFourthUnit + memory_.fourth_low;
       if (memory_.square != 0) {
-        add_sums(common, systems, update, who, tile_, memory_.square, fourth);
+        add_sums(common, replicas, update, replica, tile_, memory_.square, fourth);
       }
     }
   }
@@ -539,10 +539,10 @@ class FusedTile {
   }
 
   // Bonds to other tiles, for the join between tiles.
-  __device__ __forceinline__ void write_border_bonds(const FusedSystem& system) const {
+  __device__ __forceinline__ void write_border_bonds(const FusedReplica& arrays) const {
     if (word_.count == 0 || warp_ >= kDim) return;
     const int k = static_cast<int>(warp_);
-    std::uint32_t* out = system.drawn + static_cast<std::size_t>(word_.first / 32) * kDim + k;
+    std::uint32_t* out = arrays.drawn + static_cast<std::size_t>(word_.first / 32) * kDim + k;
     const std::uint64_t bonds = drawn(k);
     if (k > 0 && (word_.inside >> k & 1u) != 0) return;
     if (k > 0) out[0] = static_cast<std::uint32_t>(bonds);
@@ -721,7 +721,7 @@ class FusedTile {
 
   // Roots get the labels of their sites: closed ones their draw, open ones the number of their
   // node.
-  __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedSystem& system) {
+  __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedReplica& arrays) {
     std::uint32_t open = 0, square = 0;
     std::uint64_t fourth = 0;
     for (; roots != 0; roots &= roots - 1) {
@@ -745,7 +745,7 @@ class FusedTile {
     std::uint32_t begin = 0;
     if (lane_ == 31 && up_to > 0) begin = atomicAdd(&memory_.nodes, up_to);
     begin = __shfl_sync(~0u, begin, 31);
-    make_nodes(open, begin + up_to - count, system);
+    make_nodes(open, begin + up_to - count, arrays);
   }
 
   __device__ __forceinline__ void add_closed(std::uint32_t square, std::uint64_t fourth) {
@@ -762,22 +762,22 @@ class FusedTile {
   }
 
   __device__ __forceinline__ void make_nodes(std::uint32_t open, std::uint32_t number,
-                                             const FusedSystem& system) {
+                                             const FusedReplica& arrays) {
     const std::uint32_t base = tile_ * labels_.capacity;
     for (; open != 0; open &= open - 1, ++number) {
       const unsigned place = place_of(lowest(open));
       const std::uint32_t size = memory_.forest[place] & kSizeMask, node = base + number;
       const Site site = memory_.first[place / kWordSites] + place % kWordSites;
-      system.forest.words[node] = KeyedForest::make(node, site);
-      system.own[node] = static_cast<std::uint16_t>(size);
-      system.size[node] = size;
+      arrays.forest.words[node] = KeyedForest::make(node, site);
+      arrays.own[node] = static_cast<std::uint16_t>(size);
+      arrays.size[node] = size;
       memory_.forest[place] = number;
     }
   }
 
   __device__ __forceinline__ void write_labels(std::uint32_t valid,
-                                               const FusedSystem& system) const {
-    auto* out = reinterpret_cast<std::uint32_t*>(system.label +
+                                               const FusedReplica& arrays) const {
+    auto* out = reinterpret_cast<std::uint32_t*>(arrays.label +
                                                  static_cast<std::size_t>(tile_) * kTileSites);
 #pragma unroll
     for (unsigned j = 0; j < kBandRows; ++j) {
@@ -812,9 +812,9 @@ struct TileMemory {
   RootMemory<kWarps, Model> roots;
 };
 
-__device__ __forceinline__ uint4 eight_labels(const FusedSystem& system, std::uint32_t tile,
+__device__ __forceinline__ uint4 eight_labels(const FusedReplica& arrays, std::uint32_t tile,
                                               unsigned piece) {
-  const auto* from = reinterpret_cast<const uint4*>(system.label) +
+  const auto* from = reinterpret_cast<const uint4*>(arrays.label) +
                      static_cast<std::size_t>(tile) * (kTileSites / 8);
   return from[blockDim.x * piece + threadIdx.x];
 }
@@ -836,9 +836,9 @@ template <unsigned kWarps>
 struct TileLabels {
   uint4 pieces[kPieces<kWarps>];
 
-  __device__ __forceinline__ TileLabels(const FusedSystem& system, std::uint32_t tile) {
+  __device__ __forceinline__ TileLabels(const FusedReplica& arrays, std::uint32_t tile) {
 #pragma unroll
-    for (unsigned n = 0; n < kPieces<kWarps>; ++n) pieces[n] = eight_labels(system, tile, n);
+    for (unsigned n = 0; n < kPieces<kWarps>; ++n) pieces[n] = eight_labels(arrays, tile, n);
   }
 };
 
@@ -867,29 +867,29 @@ __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& fin
 // kFirst: the first update of a run reads its spins from bytes, later ones from labels.
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
-                                           const FusedLabels& labels, const DeviceSystems& systems,
-                                           std::uint32_t update, std::uint32_t who,
-                                           std::uint32_t number,
+                                           const FusedLabels& labels,
+                                           const DeviceReplicas& replicas, std::uint32_t update,
+                                           std::uint32_t replica, std::uint32_t number,
                                            TileMemory<kDim, kWarps, Model>& memory) {
-  const FusedSystem system(labels, who, update), before(labels, who, update + 1);
+  const FusedReplica arrays(labels, replica, update), before(labels, replica, update + 1);
   FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
-  tile.draw(model, systems.key(who), plan.bond[systems.temperature(who)]);
+  tile.draw(model, replicas.key(replica), plan.bond[replicas.temperature(replica)]);
   wait_for_kernel_before();
-  RootFinder<kWarps, Model> finder(model, before, {systems.seed, who, systems.step - 1},
+  RootFinder<kWarps, Model> finder(model, before, {replicas.seed, replica, replicas.step - 1},
                                    number * labels.capacity, memory.roots);
   if constexpr (kFirst) {
-    Model::load(memory.tile.spins, tile.word(), systems.system(who));
+    Model::load(memory.tile.spins, tile.word(), replicas.spins_of(replica));
   } else {
     const TileLabels<kWarps> sites(before,
                                    number);  // loaded while the nodes look up their roots
     find_roots_before(finder, before.count[number]);
-    take_spins(sites, tile.word(), memory, systems.system(who));
+    take_spins(sites, tile.word(), memory, replicas.spins_of(replica));
   }
   __syncthreads();
-  tile.join(plan, system);
-  tile.find_roots(system, labels.common, systems.systems, update, who);
+  tile.join(plan, arrays);
+  tile.find_roots(arrays, labels.common, replicas.count, update, replica);
   if constexpr (!kFirst) {
-    finder.add_up(labels.common, systems.systems, update - 1, who, number);
+    finder.add_up(labels.common, replicas.count, update - 1, replica, number);
   }
 }
 
@@ -897,26 +897,27 @@ template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
-                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-                const __grid_constant__ SystemBlocks tiles) {
+                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
+                const __grid_constant__ ReplicaBlocks tiles) {
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
-  const auto [who, tile] = tiles.place(blockIdx.x);
-  label_tile<kDim, kFirst>(model, plan, labels, systems, update, who, tile, memory);
+  const auto [replica, tile] = tiles.place(blockIdx.x);
+  label_tile<kDim, kFirst>(model, plan, labels, replicas, update, replica, tile, memory);
 }
 
 template <int kDim, unsigned kWarps, class Model>
 __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels& labels,
-                                          const DeviceSystems& systems, std::uint32_t update,
-                                          std::uint32_t who, std::uint32_t tile,
+                                          const DeviceReplicas& replicas, std::uint32_t update,
+                                          std::uint32_t replica, std::uint32_t tile,
                                           RootMemory<kWarps, Model>& memory) {
-  const FusedSystem system(labels, who, update);
+  const FusedReplica arrays(labels, replica, update);
   const Tiles& tiles = labels.common.tiles;
   const TileWord word = tile_word<kDim>(tiles, labels.common.geometry, tile, threadIdx.x % 32);
-  RootFinder<kWarps, Model> finder(model, system, systems.key(who), tile * labels.capacity, memory);
+  RootFinder<kWarps, Model> finder(model, arrays, replicas.key(replica), tile * labels.capacity,
+                                   memory);
   wait_for_kernel_before();
-  find_roots_before(finder, system.count[tile]);
-  std::uint8_t* spins = systems.system(who);
+  find_roots_before(finder, arrays.count[tile]);
+  std::uint8_t* spins = replicas.spins_of(replica);
 #pragma unroll
   for (unsigned n = 0; n < kPieces<kWarps>; ++n) {
     const unsigned place = 8 * (32 * kWarps * n + threadIdx.x);
@@ -924,26 +925,26 @@ __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels&
     const Site first = __shfl_sync(~0u, word.first, row);
     if (__shfl_sync(~0u, word.count, row) == 0) continue;
     *reinterpret_cast<uint2*>(spins + first + place % kWordSites) =
-        eight_spins<Model>(memory.draws, eight_labels(system, tile, n));
+        eight_spins<Model>(memory.draws, eight_labels(arrays, tile, n));
   }
-  finder.add_up(labels.common, systems.systems, update, who, tile);
+  finder.add_up(labels.common, replicas.count, update, replica, tile);
 }
 
 template <int kDim, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps)
     flip_tiles(const __grid_constant__ Model model, const __grid_constant__ FusedLabels labels,
-               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-               const __grid_constant__ SystemBlocks tiles) {
+               const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
+               const __grid_constant__ ReplicaBlocks tiles) {
   __shared__ RootMemory<kWarps, Model> memory;
-  const auto [who, tile] = tiles.place(blockIdx.x);
-  flip_tile<kDim, kWarps>(model, labels, systems, update, who, tile, memory);
+  const auto [replica, tile] = tiles.place(blockIdx.x);
+  flip_tile<kDim, kWarps>(model, labels, replicas, update, replica, tile, memory);
 }
 
-// Launches kernel<kWarps>() for the tiles of the systems' part.
+// Launches kernel<kWarps>() for the tiles of the replicas' part.
 template <class Kernel, class... Arguments>
-void launch_for_tiles(const FusedLabels& labels, const DeviceSystems& systems, cudaStream_t stream,
-                      const Kernel& kernel, const Arguments&... arguments) {
-  const SystemBlocks tiles = systems.blocks(labels.common.tiles.count);
+void launch_for_tiles(const FusedLabels& labels, const DeviceReplicas& replicas,
+                      cudaStream_t stream, const Kernel& kernel, const Arguments&... arguments) {
+  const ReplicaBlocks tiles = replicas.blocks(labels.common.tiles.count);
   const auto with = [&]<unsigned kWarps>() {
     launch(kernel.template operator()<kWarps>(), tiles,
            {.threads = 32 * kWarps, .early = labels.early}, stream, arguments...);
@@ -956,7 +957,7 @@ void launch_for_tiles(const FusedLabels& labels, const DeviceSystems& systems, c
 }
 
 template <class Model>
-void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const DeviceSystems& systems,
+void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const DeviceReplicas& replicas,
                   std::uint32_t update, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
@@ -964,18 +965,19 @@ void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const Devic
         return update == 0 ? label_tiles<kDim, true, kWarps, Model>
                            : label_tiles<kDim, false, kWarps, Model>;
       };
-      launch_for_tiles(labels, systems, stream, kernel, Model(plan), plan, labels, systems, update);
+      launch_for_tiles(labels, replicas, stream, kernel, Model(plan), plan, labels, replicas,
+                       update);
     }
   });
 }
 
 template <class Model>
-void launch_flips(const DevicePlan& plan, const FusedLabels& labels, const DeviceSystems& systems,
+void launch_flips(const DevicePlan& plan, const FusedLabels& labels, const DeviceReplicas& replicas,
                   std::uint32_t update, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       const auto kernel = [&]<unsigned kWarps>() { return flip_tiles<kDim, kWarps, Model>; };
-      launch_for_tiles(labels, systems, stream, kernel, Model(plan), labels, systems, update);
+      launch_for_tiles(labels, replicas, stream, kernel, Model(plan), labels, replicas, update);
     }
   });
 }
@@ -988,18 +990,19 @@ struct SiteNode {
 };
 
 template <int kDim>
-__device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const FusedSystem& system,
+__device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const FusedReplica& arrays,
                                             Site site) {
   const TilePlace at = tile_place<kDim>(labels.common.tiles, labels.common.geometry, site);
   const std::uint32_t label =
-      system.label[static_cast<std::size_t>(at.tile) * kTileSites + at.place];
+      arrays.label[static_cast<std::size_t>(at.tile) * kTileSites + at.place];
   return {label, at.tile * labels.capacity + (label & kNodeMask)};
 }
 
-__device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan, const DeviceSystems& systems,
-                                              std::uint32_t who, const RewiredSlot& bond) {
-  return happens(slot_draw(systems.key(who), Stream::bytespin_bond, bond.slot),
-                 plan.bond[systems.temperature(who)]);
+__device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan,
+                                              const DeviceReplicas& replicas, std::uint32_t replica,
+                                              const RewiredSlot& bond) {
+  return happens(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+                 plan.bond[replicas.temperature(replica)]);
 }
 
 // A bond of the list, with what is known before the tiles are labelled.
@@ -1021,8 +1024,8 @@ struct SlabSites {
 template <int kDim, bool kSlab>
 __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const FusedLabels& labels,
                                                const BorderBonds& borders, const SlabSites& slab,
-                                               const DeviceSystems& systems, std::uint32_t who,
-                                               std::uint64_t index) {
+                                               const DeviceReplicas& replicas,
+                                               std::uint32_t replica, std::uint64_t index) {
   if (index < borders.first[kDim]) {
     const BorderBond bond = border_bond<kDim>(labels.common.geometry, borders, plan.sites, index);
     const bool here = !kSlab || slab.have(bond.a, bond.b);
@@ -1031,7 +1034,7 @@ __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const Fus
   if (index >= borders.first[kDim + 1]) return {};
   const RewiredSlot bond = plan.rewired[borders.rewired<kDim>(index)];
   if (kSlab && !slab.have(bond.a, bond.b)) return {};
-  return {rewired_drawn(plan, systems, who, bond), bond.a, bond.b, -1};
+  return {rewired_drawn(plan, replicas, replica, bond), bond.a, bond.b, -1};
 }
 
 // Both ends of a bond in the list are open sites: their labels name nodes. kPotts: spins are bytes,
@@ -1039,22 +1042,23 @@ __device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const Fus
 template <int kDim, bool kPotts, bool kSlab>
 __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLabels& labels,
                                           const BorderBonds& borders, const SlabSites& slab,
-                                          const DeviceSystems& systems, std::uint32_t update,
-                                          std::uint32_t who, std::uint64_t index) {
-  const FusedSystem system(labels, who, update);
-  const Candidate bond = candidate<kDim, kSlab>(plan, labels, borders, slab, systems, who, index);
+                                          const DeviceReplicas& replicas, std::uint32_t update,
+                                          std::uint32_t replica, std::uint64_t index) {
+  const FusedReplica arrays(labels, replica, update);
+  const Candidate bond =
+      candidate<kDim, kSlab>(plan, labels, borders, slab, replicas, replica, index);
   wait_for_kernel_before();
   bool joined = bond.drawn;
   SiteNode a, b;
   if (joined) {
     if (bond.direction >= 0) {
-      joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction));
+      joined = bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction));
     }
-    a = node_of<kDim>(labels, system, bond.a);
-    b = node_of<kDim>(labels, system, bond.b);
+    a = node_of<kDim>(labels, arrays, bond.a);
+    b = node_of<kDim>(labels, arrays, bond.b);
   }
   if constexpr (kPotts) {
-    const std::uint8_t* spins = systems.system(who);
+    const std::uint8_t* spins = replicas.spins_of(replica);
     joined = joined && spins[bond.a] == spins[bond.b];
   } else {
     joined = joined && ((a.label ^ b.label) >> kSpinBit & 1u) == 0;
@@ -1063,18 +1067,18 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
   const std::uint64_t pair =
       joined ? static_cast<std::uint64_t>(a.node) << 32 | b.node : ~std::uint64_t{0};
   const std::uint32_t peers = __match_any_sync(~0u, pair);
-  if (joined && threadIdx.x % 32 == lowest(peers)) system.forest.unite(a.node, b.node);
+  if (joined && threadIdx.x % 32 == lowest(peers)) arrays.forest.unite(a.node, b.node);
 }
 
 template <int kDim, bool kPotts, bool kSlab>
 __global__ void __launch_bounds__(kThreads)
     join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ BorderBonds borders, const __grid_constant__ SlabSites slab,
-               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-               const __grid_constant__ SystemBlocks blocks) {
+               const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
+               const __grid_constant__ ReplicaBlocks blocks) {
   let_next_kernel_begin();
-  const auto [who, block] = blocks.place(blockIdx.x);
-  join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, systems, update, who,
+  const auto [replica, block] = blocks.place(blockIdx.x);
+  join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, replicas, update, replica,
                                  std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
@@ -1092,7 +1096,7 @@ __global__ void __launch_bounds__(kThreads)
   if (32 * index < plan.sites) modified[index] = plan.groups[index].modified;
 }
 
-// The borders of slabs when ranks share a system.
+// The borders of slabs when ranks share a replica.
 
 constexpr Site kNoLabel = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
 
@@ -1102,11 +1106,11 @@ __device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which
 
 template <int kDim, bool kPotts>
 __device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
-                                                const FusedSystem& system,
+                                                const FusedReplica& arrays,
                                                 const std::uint8_t* spins, Site site) {
-  const SiteNode at = node_of<kDim>(labels, system, site);
+  const SiteNode at = node_of<kDim>(labels, arrays, site);
   KeyedForest::Word word;
-  system.forest.root(at.node, word);
+  arrays.forest.root(at.node, word);
   const std::uint32_t spin = kPotts ? spins[site] : at.label >> kSpinBit;
   return border_end(KeyedForest::key(word), spin);
 }
@@ -1114,9 +1118,9 @@ __device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
 template <int kDim, bool kPotts>
 __global__ void __launch_bounds__(kThreads)
     border_ends(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
-                const __grid_constant__ DeviceSystems systems,
-                const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                unsigned long long* ends) {
+                const __grid_constant__ DeviceReplicas replicas,
+                const __grid_constant__ SlabBorders slab, std::uint32_t update,
+                std::uint32_t replica, unsigned long long* ends) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   auto site = static_cast<Site>(slab.first + k);
   std::uint64_t place = k;
@@ -1125,12 +1129,12 @@ __global__ void __launch_bounds__(kThreads)
     const RewiredSlot bond = slab.incoming[k - slab.plane];
     site = bond.b;
     place = slab.plane + slab.incoming_place[k - slab.plane];
-    drawn = rewired_drawn(plan, systems, who, bond);
+    drawn = rewired_drawn(plan, replicas, replica, bond);
   }
   wait_for_kernel_before();
   if (k >= slab.ends_out()) return;
-  const FusedSystem system(labels, who, update);
-  ends[place] = drawn ? end_at<kDim, kPotts>(labels, system, systems.system(who), site) : 0;
+  const FusedReplica arrays(labels, replica, update);
+  ends[place] = drawn ? end_at<kDim, kPotts>(labels, arrays, replicas.spins_of(replica), site) : 0;
 }
 
 // Reserves the next entries of a list for a thread, at most two. One addition per block, because
@@ -1171,27 +1175,28 @@ template <int kDim, bool kPotts>
 __global__ void __launch_bounds__(kThreads)
     border_edges(const __grid_constant__ DevicePlan plan,
                  const __grid_constant__ FusedLabels labels,
-                 const __grid_constant__ DeviceSystems systems,
-                 const __grid_constant__ SlabBorders slab, std::uint32_t update, std::uint32_t who,
-                 const __grid_constant__ RankEnds ends, const __grid_constant__ SlabEdges edges) {
+                 const __grid_constant__ DeviceReplicas replicas,
+                 const __grid_constant__ SlabBorders slab, std::uint32_t update,
+                 std::uint32_t replica, const __grid_constant__ RankEnds ends,
+                 const __grid_constant__ SlabEdges edges) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const FusedSystem system(labels, who, update);
+  const FusedReplica arrays(labels, replica, update);
   bool joined = false;
   Site a = 0;
   if (k < slab.plane) {
     a = static_cast<Site>(slab.last - slab.plane + k);
-    joined = bit_at(system.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
+    joined = bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
   } else if (k < slab.ends_in()) {
     const RewiredSlot bond = slab.outgoing[k - slab.plane];
     a = bond.a;
-    joined = rewired_drawn(plan, systems, who, bond);
+    joined = rewired_drawn(plan, replicas, replica, bond);
   }
   std::uint64_t here = 0, there = 0;
   if (joined) {
     unsigned list = 0;
     while (k >= ends.first[list + 1]) ++list;
     there = ends.ends[list][k - ends.first[list]];
-    here = end_at<kDim, kPotts>(labels, system, systems.system(who), a);
+    here = end_at<kDim, kPotts>(labels, arrays, replicas.spins_of(replica), a);
     joined = here >> 32 == there >> 32;
   }
   const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
@@ -1315,11 +1320,11 @@ __global__ void __launch_bounds__(kThreads)
 // forest.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
-    unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update, std::uint32_t who,
-                 const __grid_constant__ SlabBorders slab, const __grid_constant__ RankLists pairs,
-                 const __grid_constant__ LabelTable table,
+    unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update,
+                 std::uint32_t replica, const __grid_constant__ SlabBorders slab,
+                 const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
-  const FusedSystem system(all, who, update);
+  const FusedReplica arrays(all, replica, update);
   const OpenTable labels(table, pairs);
   for_list(pairs, [&](bool any, unsigned long long pair) {
     OpenTable::Entry a{}, b{};
@@ -1328,7 +1333,7 @@ __global__ void __launch_bounds__(kThreads)
     const auto enter = [&](Site label, bool& own, std::uint32_t& node, const auto& start) {
       const OpenTable::Entry entry = labels.enter(label, start);
       own = entry.is_new && slab.has(label);
-      if (own) node = node_of<kDim>(all, system, label).node;
+      if (own) node = node_of<kDim>(all, arrays, label).node;
       return entry;
     };
     if (any) {
@@ -1350,18 +1355,18 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t who, const __grid_constant__ LabelTable table,
+                 std::uint32_t replica, const __grid_constant__ LabelTable table,
                  const __grid_constant__ AdoptedLabels adopted) {
   let_next_kernel_begin();
   wait_for_kernel_before();
   const KeyedForest sets{table.slots};
-  const FusedSystem system(labels, who, update);
+  const FusedReplica arrays(labels, replica, update);
   const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
   for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
     const std::uint32_t node = adopted.node[k];
     KeyedForest::Word root;
     sets.root(adopted.smallest[k], root);
-    system.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
+    arrays.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
     adopted.smallest[k] = KeyedForest::key(root);
   }
 }
@@ -1387,14 +1392,14 @@ __device__ __forceinline__ void add_block_sums(std::uint64_t square, WideSum fou
 
 __global__ void __launch_bounds__(kThreads)
     border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t who, const __grid_constant__ AdoptedLabels adopted,
+                 std::uint32_t replica, const __grid_constant__ AdoptedLabels adopted,
                  unsigned long long* parts, unsigned long long* sums) {
-  const FusedSystem system(labels, who, update);
+  const FusedReplica arrays(labels, replica, update);
   const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
   std::uint64_t square = 0;
   WideSum fourth = 0;
   for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
-    const std::uint32_t size = system.size[adopted.node[k]];
+    const std::uint32_t size = arrays.size[adopted.node[k]];
     parts[1 + k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
     const std::uint64_t of_part = std::uint64_t{size} * size;
     square += of_part;
@@ -1433,8 +1438,8 @@ __global__ void __launch_bounds__(kThreads)
     if (favourite == kNoLabel) {
       const auto parts_of = static_cast<std::uint32_t>(leads ? __popc(peers) : 0);
       const std::uint32_t most = __reduce_max_sync(~0u, parts_of);
-      const std::uint32_t who = __ballot_sync(~0u, leads && parts_of == most);
-      if (who != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(who)));
+      const std::uint32_t replica = __ballot_sync(~0u, leads && parts_of == most);
+      if (replica != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(replica)));
     }
     if (leads && label == favourite) of_favourite += size;
     if (leads && label != favourite) grow(label, size);
@@ -1464,23 +1469,23 @@ LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
 }  // namespace
 
 void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? launch_tiles<FusedPotts> : launch_tiles<FusedIsing>)(plan, labels, systems, update,
+                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
+  (plan.potts ? launch_tiles<FusedPotts> : launch_tiles<FusedIsing>)(plan, labels, replicas, update,
                                                                      stream);
 }
 
 void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
-                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
+                       const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       const BorderBonds borders =
-          BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, systems.part);
-      const DeviceSystems all = systems.whole();  // these bonds belong to the part already
+          BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, replicas.part);
+      const DeviceReplicas all = replicas.whole();  // these bonds belong to the part already
       auto* kernel = plan.potts ? join_bonds<kDim, true, false> : join_bonds<kDim, false, false>;
-      if (systems.part.overlaps) {
+      if (replicas.part.overlaps) {
         kernel = plan.potts ? join_bonds<kDim, true, true> : join_bonds<kDim, false, true>;
       }
-      const SlabSites slab{systems.part.begin(plan.sites), systems.part.end(plan.sites)};
+      const SlabSites slab{replicas.part.begin(plan.sites), replicas.part.end(plan.sites)};
       launch(kernel, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
              {.threads = kThreads, .early = labels.early}, stream, plan, labels, borders, slab, all,
              update);
@@ -1489,8 +1494,8 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
 }
 
 void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
-                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? launch_flips<FusedPotts> : launch_flips<FusedIsing>)(plan, labels, systems, update,
+                       const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
+  (plan.potts ? launch_flips<FusedPotts> : launch_flips<FusedIsing>)(plan, labels, replicas, update,
                                                                      stream);
 }
 
@@ -1501,27 +1506,28 @@ void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32
 }
 
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
-                        std::uint32_t who, unsigned long long* ends, cudaStream_t stream) {
+                        const DeviceReplicas& replicas, const SlabBorders& slab,
+                        std::uint32_t update, std::uint32_t replica, unsigned long long* ends,
+                        cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
              {.blocks = cover(slab.ends_out(), kThreads).blocks,
               .threads = kThreads,
               .early = labels.early},
-             stream, plan, labels, systems, slab, update, who, ends);
+             stream, plan, labels, replicas, slab, update, replica, ends);
     }
   });
 }
 
 void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
-                         const DeviceSystems& systems, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const RankEnds& ends,
+                         const DeviceReplicas& replicas, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t replica, const RankEnds& ends,
                          const SlabEdges& edges, cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
       launch(plan.potts ? border_edges<kDim, true> : border_edges<kDim, false>,
-             cover(slab.ends_in(), kThreads), stream, plan, labels, systems, slab, update, who,
+             cover(slab.ends_in(), kThreads), stream, plan, labels, replicas, slab, update, replica,
              ends, edges);
     }
   });
@@ -1535,24 +1541,24 @@ void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStr
 }
 
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const RankLists& pairs,
+                         std::uint32_t update, std::uint32_t replica, const RankLists& pairs,
                          const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(unite_labels<kDim>, cover_lists(pairs, kMostBlocks), stream, labels, update, who, slab,
-             pairs, table, adopted);
+      launch(unite_labels<kDim>, cover_lists(pairs, kMostBlocks), stream, labels, update, replica,
+             slab, pairs, table, adopted);
     }
   });
   LaunchShape shape = cover_at_most(adopted.most, kMostBlocks);
   shape.early = labels.early;
-  launch(adopt_labels, shape, stream, labels, update, who, table, adopted);
+  launch(adopt_labels, shape, stream, labels, update, replica, table, adopted);
 }
 
-void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
+void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t replica,
                          const AdoptedLabels& adopted, unsigned long long* parts,
                          unsigned long long* sums, cudaStream_t stream) {
-  launch(border_sizes, cover_at_most(adopted.most, kMostBlocks), stream, labels, update, who,
+  launch(border_sizes, cover_at_most(adopted.most, kMostBlocks), stream, labels, update, replica,
          adopted, parts, sums);
 }
 

@@ -1,6 +1,6 @@
-// Swendsen-Wang updates of all systems on a CUDA device (swendsen_wang.hpp defines the update; same
-// bits), the fast path: lattices of two to four dimensions whose rows are multiples of 64 sites,
-// rewired or not. Two kernels per update:
+// Swendsen-Wang updates of all replicas on a CUDA device (swendsen_wang.hpp defines the update;
+// same bits), the fast path: lattices of two to four dimensions whose rows are multiples of 64
+// sites, rewired or not. Two kernels per update:
 //
 //   tiles  a block of four warps per tile (tiles.hpp). The tile's nodes of the previous update
 //          look up their roots, whose draws give the tile its new spins; then its bonds are drawn
@@ -39,19 +39,19 @@
 
 namespace rewise::bytespin {
 
-// Work space of all systems, passed to kernels by value. Of `common` only geometry, tiles, sums,
+// Work space of all replicas, passed to kernels by value. Of `common` only geometry, tiles, sums,
 // copies and drawn are used; of drawn only the words with bonds across tile borders.
 struct FusedLabels {
   DeviceLabels common;
   std::uint32_t capacity = 0;               // largest number of nodes of a tile
-  std::uint32_t stride = 0;                 // tiles of a system on this device
+  std::uint32_t stride = 0;                 // tiles of a replica on this device
   bool early = false;                       // kernels may start before the previous one has ended
   const std::uint32_t* gone = nullptr;      // like `drawn`: lattice bonds that are rewired; or null
   const std::uint32_t* modified = nullptr;  // bit of site s: word s / 32, bit s % 32; or null
-  std::uint16_t* label = nullptr;           // [systems][stride][kTileSites] by place
-  std::uint32_t* count = nullptr;           // [systems][stride] nodes
-  // Two forests, used alternately; [systems][stride][capacity] each. All these pointers are offset
-  // so that tiles and nodes have the numbers of the whole system.
+  std::uint16_t* label = nullptr;           // [replicas][stride][kTileSites] by place
+  std::uint32_t* count = nullptr;           // [replicas][stride] nodes
+  // Two forests, used alternately; [replicas][stride][capacity] each. All these pointers are offset
+  // so that tiles and nodes have the numbers of the whole replica.
   unsigned long long* node[2]{};  // parent | site << 32
   std::uint16_t* own[2]{};        // sites of the node in its tile
   std::uint32_t* size[2]{};       // at roots: sites of the cluster
@@ -59,21 +59,21 @@ struct FusedLabels {
 
 class FusedSwendsenWang {
  public:
-  // Whether the fast path supports such a system. This function and bytes() use the numbers of
+  // Whether the fast path supports such a replica. This function and bytes() use the numbers of
   // `plan`, not its arrays.
   static bool takes(const DevicePlan& plan);
   // Bytes of work space.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t replicas,
                              const DevicePart& tiles = {});
 
   // The plan's arrays and `device` must outlive this. `tiles`: those of a rank, whole rows of them
   // along the slowest extent.
-  FusedSwendsenWang(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
+  FusedSwendsenWang(const DeviceStream& device, const DevicePlan& plan, std::uint32_t replicas,
                     const DevicePart& tiles = {});
 
-  // Queues `updates` updates of every system, numbered from `step` on. Adds sum n^2 to `pending`
-  // and 3 (sum n^2)^2 - 2 sum n^4 to quartic [systems][low, high].
-  void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
+  // Queues `updates` updates of every replica, numbered from `step` on. Adds sum n^2 to `pending`
+  // and 3 (sum n^2)^2 - 2 sum n^4 to quartic [replicas][low, high].
+  void run(DeviceReplicas replicas, std::uint32_t updates, unsigned long long* quartic);
 
   const FusedLabels& labels() const { return labels_; }
 
@@ -86,15 +86,15 @@ class FusedSwendsenWang {
   std::vector<DeviceBuffer<std::byte>> arrays_;
 };
 
-// The steps of an update, queued for all systems. `update` is its number in a batch of
+// The steps of an update, queued for all replicas. `update` is its number in a batch of
 // kUpdatesPerBatch; each has its own row of sums.
 void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
 void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
-                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+                       const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
 // After the last update of a batch: writes the spins as bytes.
 void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
-                       const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream);
+                       const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
 // Computes the masks of gone bonds and modified cells, once.
 void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
                         cudaStream_t stream);
@@ -136,16 +136,17 @@ struct RankEnds {
   const std::uint64_t* first = nullptr;             // [2 + ranks] where each of these begins
 };
 
-// After the join of an update, for one system: writes the ends of bonds on the slab's first plane,
+// After the join of an update, for one replica: writes the ends of bonds on the slab's first plane,
 // then of `incoming` [ends_out]. Rewired bonds that are not drawn give 0.
 void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceSystems& systems, const SlabBorders& slab, std::uint32_t update,
-                        std::uint32_t who, unsigned long long* ends, cudaStream_t stream);
+                        const DeviceReplicas& replicas, const SlabBorders& slab,
+                        std::uint32_t update, std::uint32_t replica, unsigned long long* ends,
+                        cudaStream_t stream);
 // Next: lists the pairs of labels that occupied bonds join, using the ends on other ranks
 // [ends_in].
 void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
-                         const DeviceSystems& systems, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const RankEnds& ends,
+                         const DeviceReplicas& replicas, const SlabBorders& slab,
+                         std::uint32_t update, std::uint32_t replica, const RankEnds& ends,
                          const SlabEdges& edges, cudaStream_t stream);
 // The lists of all ranks, each as the number of words, then the words. A list stays in the memory
 // of its rank's device if this device can read it there.
@@ -175,7 +176,7 @@ struct AdoptedLabels {
 // Next: unites the pairs of all slabs; the slab's clusters in them then draw by the smallest label
 // of their set.
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t who, const RankLists& pairs,
+                         std::uint32_t update, std::uint32_t replica, const RankLists& pairs,
                          const LabelTable& table, const AdoptedLabels& adopted,
                          cudaStream_t stream);
 // After the next update's tiles, or the flip, for these clusters: writes their number to `parts`,
@@ -183,7 +184,7 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
 // of the device contain the part of such a cluster in this slab as if it were a whole cluster. Adds
 // the squares and fourth powers (low, high) of these parts to sums [3], from which they are
 // subtracted later.
-void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
+void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t replica,
                          const AdoptedLabels& adopted, unsigned long long* parts,
                          unsigned long long* sums, cudaStream_t stream);
 // Combines such parts of all slabs. Adds n^2 and n^4 (low, high) of the clusters that are assigned

@@ -4,7 +4,7 @@
 
 #include "src/bytespin/swendsen_wang/slab_labels_cuda.hpp"
 #include "src/cuda/bits.cuh"
-#include "src/cuda/system_items.cuh"
+#include "src/cuda/replica_items.cuh"
 #include "src/cuda/warp_sum.cuh"
 
 namespace rewise::bytespin {
@@ -27,7 +27,7 @@ struct DrawnBonds {
 #pragma unroll
     for (unsigned n = 0; n < kRounds; ++n) {
       const Words4 x =
-          random_words(key.seed, Stream::bytespin_bond, first + 32 * n, key.who, 0, key.step);
+          random_words(key.seed, Stream::bytespin_bond, first + 32 * n, key.replica, 0, key.step);
 #pragma unroll
       for (unsigned w = 0; w < 4; ++w) ballots[n][w] = __ballot_sync(~0u, x.w[w] < threshold);
     }
@@ -61,14 +61,15 @@ __device__ __forceinline__ std::uint8_t active_bonds(const Geometry& g, const st
 }
 
 template <int kDim>
-__device__ __forceinline__ void activate_chunk(const DevicePlan& plan, const DeviceSystems& systems,
-                                               const LabelField& field, const Item& item) {
+__device__ __forceinline__ void activate_chunk(const DevicePlan& plan,
+                                               const DeviceReplicas& replicas,
+                                               const LabelArrays& field, const Item& item) {
   const std::uint64_t chunk = item.index / 32, first = chunk * kWarpSites;
   if (first >= plan.sites) return;
-  const DrawnBonds<kDim> drawn(systems.key(item.who), plan.bond[systems.temperature(item.who)],
-                               chunk);
-  const std::uint8_t* spins = systems.system(item.who);
-  std::uint8_t* bonds = field.of(field.bonds, item.who);
+  const DrawnBonds<kDim> drawn(replicas.key(item.replica),
+                               plan.bond[replicas.temperature(item.replica)], chunk);
+  const std::uint8_t* spins = replicas.spins_of(item.replica);
+  std::uint8_t* bonds = field.of(field.bonds, item.replica);
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half) {
     const std::uint64_t site = first + 32 * half + threadIdx.x % 32;
@@ -80,55 +81,57 @@ __device__ __forceinline__ void activate_chunk(const DevicePlan& plan, const Dev
 template <int kDim>
 __global__ void __launch_bounds__(kItemThreads)
     activate_bonds(const __grid_constant__ DevicePlan plan,
-                   const __grid_constant__ DeviceSystems systems,
-                   const __grid_constant__ LabelField field, SystemItems items) {
-  activate_chunk<kDim>(plan, systems, field, item_of(items));
+                   const __grid_constant__ DeviceReplicas replicas,
+                   const __grid_constant__ LabelArrays field, ReplicaItems items) {
+  activate_chunk<kDim>(plan, replicas, field, item_of(items));
 }
 
 // Draws a rewired bond and removes the lattice bond that it replaced.
 __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
-                                                  const DeviceSystems& systems,
-                                                  const LabelField& field,
+                                                  const DeviceReplicas& replicas,
+                                                  const LabelArrays& field,
                                                   std::uint8_t* shortcut_on, const Item& item) {
   const RewiredSlot bond = plan.rewired[item.index];
-  const std::uint8_t* spins = systems.system(item.who);
-  const bool drawn = happens(slot_draw(systems.key(item.who), Stream::bytespin_bond, bond.slot),
-                             plan.bond[systems.temperature(item.who)]);
-  shortcut_on[item.who * plan.rewired_count + item.index] = drawn && spins[bond.a] == spins[bond.b];
+  const std::uint8_t* spins = replicas.spins_of(item.replica);
+  const bool drawn =
+      happens(slot_draw(replicas.key(item.replica), Stream::bytespin_bond, bond.slot),
+              plan.bond[replicas.temperature(item.replica)]);
+  shortcut_on[item.replica * plan.rewired_count + item.index] =
+      drawn && spins[bond.a] == spins[bond.b];
   if (bond.slot >= plan.bond_slots.lattice_slots) return;
   const auto group = static_cast<std::uint32_t>(bond.slot >> 5);
   const std::uint32_t site = group / plan.bond_slots.dim * 32 + (bond.slot & 31u);
   const std::uint32_t bit = 8 * (site % 4) + group % plan.bond_slots.dim;
-  auto* words = reinterpret_cast<std::uint32_t*>(field.of(field.bonds, item.who));
+  auto* words = reinterpret_cast<std::uint32_t*>(field.of(field.bonds, item.replica));
   atomicAnd(words + site / 4, ~(1u << bit));
 }
 
 __global__ void activate_shortcuts(const __grid_constant__ DevicePlan plan,
-                                   const __grid_constant__ DeviceSystems systems,
-                                   const __grid_constant__ LabelField field,
-                                   std::uint8_t* shortcut_on, SystemItems items) {
+                                   const __grid_constant__ DeviceReplicas replicas,
+                                   const __grid_constant__ LabelArrays field,
+                                   std::uint8_t* shortcut_on, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) activate_shortcut(plan, systems, field, shortcut_on, item);
+  if (item.index < items.items) activate_shortcut(plan, replicas, field, shortcut_on, item);
 }
 
 }  // namespace
 
-void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
-                             const LabelField& field, cudaStream_t stream) {
+void launch_activate_lattice(const DevicePlan& plan, const DeviceReplicas& replicas,
+                             const LabelArrays& field, cudaStream_t stream) {
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      const SystemItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.systems,
-                              field.part);
-      launch(activate_bonds<kDim>, items, stream, plan, systems, field);
+      const ReplicaItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.replicas,
+                               field.part);
+      launch(activate_bonds<kDim>, items, stream, plan, replicas, field);
     }
   });
 }
 
-void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
-                               const LabelField& field, std::uint8_t* shortcut_on,
+void launch_activate_shortcuts(const DevicePlan& plan, const DeviceReplicas& replicas,
+                               const LabelArrays& field, std::uint8_t* shortcut_on,
                                cudaStream_t stream) {
-  const SystemItems items(plan.rewired_count, field.systems, field.part);
-  launch(activate_shortcuts, items, stream, plan, systems, field, shortcut_on);
+  const ReplicaItems items(plan.rewired_count, field.replicas, field.part);
+  launch(activate_shortcuts, items, stream, plan, replicas, field, shortcut_on);
 }
 
 namespace {
@@ -140,7 +143,7 @@ __device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out
                                            std::uint64_t index) {
   const auto site = static_cast<Site>(16 * index);
   const Words4 x =
-      random_words(key.seed, Stream::bytespin_flip, bit_item(site), key.who, 0, key.step);
+      random_words(key.seed, Stream::bytespin_flip, bit_item(site), key.replica, 0, key.step);
   std::uint32_t bits = x.w[0];
 #pragma unroll
   for (unsigned w = 1; w < 4; ++w) bits = (site >> 5 & 3u) == w ? x.w[w] : bits;
@@ -155,7 +158,7 @@ __device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out
 // Potts: one call draws the states of four sites.
 __device__ __forceinline__ void draw_states(const DrawKey& key, std::uint32_t states,
                                             std::uint8_t* out, std::uint64_t call) {
-  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.who, 0, key.step);
+  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.replica, 0, key.step);
   std::uint8_t* block = out + call / kCallsPerBlock * kSlotsPerBlock + call % kCallsPerBlock;
 #pragma unroll
   for (unsigned w = 0; w < 4; ++w) block[kCallsPerBlock * w] = any_state(x.w[w], states);
@@ -164,53 +167,53 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, std::uint32_t st
 template <bool kPotts>
 __global__ void __launch_bounds__(kItemThreads)
     draw_orientations(const __grid_constant__ DevicePlan plan,
-                      const __grid_constant__ DeviceSystems systems,
-                      const __grid_constant__ LabelField field, SystemItems items) {
+                      const __grid_constant__ DeviceReplicas replicas,
+                      const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
-  std::uint8_t* out = field.of(field.bonds, item.who);
+  std::uint8_t* out = field.of(field.bonds, item.replica);
   if (kPotts) {
-    draw_states(systems.key(item.who), plan.states, out, item.index);
+    draw_states(replicas.key(item.replica), plan.states, out, item.index);
   } else {
-    draw_flips(systems.key(item.who), out, item.index);
+    draw_flips(replicas.key(item.replica), out, item.index);
   }
 }
 
 template <bool kPotts>
-__device__ __forceinline__ void flip_site(const DeviceSystems& systems, const LabelField& field,
+__device__ __forceinline__ void flip_site(const DeviceReplicas& replicas, const LabelArrays& field,
                                           const Item& item) {
-  std::uint8_t* spin = systems.system(item.who) + item.index;
+  std::uint8_t* spin = replicas.spins_of(item.replica) + item.index;
   const std::uint8_t drawn =
-      field.of(field.bonds, item.who)[field.of(field.label, item.who)[item.index]];
+      field.of(field.bonds, item.replica)[field.of(field.label, item.replica)[item.index]];
   *spin = kPotts ? drawn : static_cast<std::uint8_t>(*spin ^ drawn);
 }
 
 template <bool kPotts>
 __global__ void __launch_bounds__(kItemThreads)
-    flip_sites_by_label(const __grid_constant__ DeviceSystems systems,
-                        const __grid_constant__ LabelField field, SystemItems items) {
+    flip_sites_by_label(const __grid_constant__ DeviceReplicas replicas,
+                        const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) flip_site<kPotts>(systems, field, item);
+  if (item.index < items.items) flip_site<kPotts>(replicas, field, item);
 }
 
 }  // namespace
 
-void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
-                              const LabelField& field, cudaStream_t stream) {
+void launch_draw_orientations(const DevicePlan& plan, const DeviceReplicas& replicas,
+                              const LabelArrays& field, cudaStream_t stream) {
   const std::uint64_t per_thread = plan.potts ? 4 : 16;
   // Whole blocks of 64 slots; field.stride has room for them.
-  const SystemItems draws(
+  const ReplicaItems draws(
       (field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
-      field.systems, field.part);
+      field.replicas, field.part);
   launch(plan.potts ? draw_orientations<true> : draw_orientations<false>, draws, stream, plan,
-         systems, field);
+         replicas, field);
 }
 
-void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
-                       const LabelField& field, cudaStream_t stream) {
-  const SystemItems items(field.sites, field.systems, field.part);
+void launch_flip_sites(const DevicePlan& plan, const DeviceReplicas& replicas,
+                       const LabelArrays& field, cudaStream_t stream) {
+  const ReplicaItems items(field.sites, field.replicas, field.part);
   launch(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>, items, stream,
-         systems, field);
+         replicas, field);
 }
 
 namespace {
@@ -255,10 +258,10 @@ struct CountSlots {
   }
 };
 
-__device__ __forceinline__ void count_sites(const LabelField& field, const Item& item,
+__device__ __forceinline__ void count_sites(const LabelArrays& field, const Item& item,
                                             CountSlots& slots) {
-  const std::uint32_t* label = field.of(field.label, item.who);
-  std::uint32_t* size = field.of(field.size, item.who);
+  const std::uint32_t* label = field.of(field.label, item.replica);
+  std::uint32_t* size = field.of(field.size, item.replica);
   const std::uint64_t first =
       (item.index - threadIdx.x) * kSitesPerCount + threadIdx.x;  // of a block's
   slots.clear();
@@ -270,16 +273,16 @@ __device__ __forceinline__ void count_sites(const LabelField& field, const Item&
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    count_clusters(const __grid_constant__ LabelField field, SystemItems items) {
+    count_clusters(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   __shared__ CountSlots slots;
   count_sites(field, item_of(items), slots);
 }
 
-// The threads of a system stride over its sites [first, end).
-__device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_t who,
-                                           std::uint64_t first, std::uint64_t end,
-                                           std::uint64_t threads, unsigned long long* sums) {
-  const std::uint32_t* size = field.of(field.size, who);
+// The threads of a replica stride over its sites [first, end).
+__device__ __forceinline__ void sum_replica(const LabelArrays& field, std::uint32_t replica,
+                                            std::uint64_t first, std::uint64_t end,
+                                            std::uint64_t threads, unsigned long long* sums) {
+  const std::uint32_t* size = field.of(field.size, replica);
   std::uint64_t square = 0;
   WideSum fourth = 0;
   for (std::uint64_t site = first; site < end; site += threads) {
@@ -295,68 +298,69 @@ __device__ __forceinline__ void sum_system(const LabelField& field, std::uint32_
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    sum_clusters(const __grid_constant__ LabelField field, std::uint64_t begin, std::uint64_t end,
-                 unsigned long long* sums, SystemItems items) {
+    sum_clusters(const __grid_constant__ LabelArrays field, std::uint64_t begin, std::uint64_t end,
+                 unsigned long long* sums, ReplicaItems items) {
   const Item item = item_of(items);
-  sum_system(field, item.who, begin + item.index, end,
-             std::uint64_t{items.blocks.per_system.divisor} * kItemThreads,
-             sums + kClusterSums * item.who);
+  sum_replica(field, item.replica, begin + item.index, end,
+              std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads,
+              sums + kClusterSums * item.replica);
 }
 
-__device__ __forceinline__ void close_sums(const DeviceSystems& systems, std::uint32_t who,
+__device__ __forceinline__ void close_sums(const DeviceReplicas& replicas, std::uint32_t replica,
                                            unsigned long long* sum, unsigned long long* quartic) {
   const std::uint64_t square = sum[0];
   const WideSum fourth = static_cast<WideSum>(sum[2]) << 64 | sum[1];
   const WideSum total = (static_cast<WideSum>(quartic[1]) << 64 | quartic[0]) +
                         3 * (static_cast<WideSum>(square) * square) - 2 * fourth;
-  systems.pending[who] += square;
+  replicas.pending[replica] += square;
   quartic[0] = static_cast<unsigned long long>(total);
   quartic[1] = static_cast<unsigned long long>(total >> 64);
   sum[0] = sum[1] = sum[2] = 0;
 }
 
-__global__ void close_systems(const __grid_constant__ DeviceSystems systems,
-                              unsigned long long* sums, unsigned long long* quartic) {
-  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
-  if (who < systems.systems) close_sums(systems, who, sums + kClusterSums * who, quartic + 2 * who);
+__global__ void close_replicas(const __grid_constant__ DeviceReplicas replicas,
+                               unsigned long long* sums, unsigned long long* quartic) {
+  const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
+  if (replica < replicas.count)
+    close_sums(replicas, replica, sums + kClusterSums * replica, quartic + 2 * replica);
 }
 
 }  // namespace
 
-void launch_count_clusters(const LabelField& field, cudaStream_t stream) {
-  const SystemItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.systems,
-                          field.part);
+void launch_count_clusters(const LabelArrays& field, cudaStream_t stream) {
+  const ReplicaItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.replicas,
+                           field.part);
   launch(count_clusters, items, stream, field);
 }
 
-void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream) {
+void launch_sum_clusters(const LabelArrays& field, unsigned long long* sums, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 17;
   const std::uint64_t begin = field.part.begin(field.sites), end = field.part.end(field.sites);
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
-  const SystemItems items(std::min(end - begin, each), field.systems);
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.replicas, kItemThreads);
+  const ReplicaItems items(std::min(end - begin, each), field.replicas);
   launch(sum_clusters, items, stream, field, begin, end, sums);
 }
 
-void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
+void launch_close_sums(const DeviceReplicas& replicas, unsigned long long* sums,
                        unsigned long long* quartic, cudaStream_t stream) {
-  launch(close_systems, cover(systems.systems, 64), stream, systems, sums, quartic);
+  launch(close_replicas, cover(replicas.count, 64), stream, replicas, sums, quartic);
 }
 
 namespace {
 
 // The slab of a rank (slab_labels_cuda.hpp).
 
-__device__ __forceinline__ void cut_bond(const LabelField& slab, std::uint64_t plane,
+__device__ __forceinline__ void cut_bond(const LabelArrays& slab, std::uint64_t plane,
                                          std::uint8_t* leaving, const Item& item) {
   const unsigned slowest = static_cast<unsigned>(slab.dim - 1);
-  std::uint8_t& bonds = slab.of(slab.bonds, item.who)[slab.sites - plane + item.index];
-  leaving[item.who * plane + item.index] = bonds >> slowest & 1u;
+  std::uint8_t& bonds = slab.of(slab.bonds, item.replica)[slab.sites - plane + item.index];
+  leaving[item.replica * plane + item.index] = bonds >> slowest & 1u;
   bonds = static_cast<std::uint8_t>(bonds & ~(1u << slowest));
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    cut_bonds(const __grid_constant__ LabelField slab, std::uint64_t plane, std::uint8_t* leaving,
-              SystemItems items) {
+    cut_bonds(const __grid_constant__ LabelArrays slab, std::uint64_t plane, std::uint8_t* leaving,
+              ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) cut_bond(slab, plane, leaving, item);
 }
@@ -368,18 +372,18 @@ __global__ void __launch_bounds__(kItemThreads)
 }
 
 __device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
-                                                     const DeviceSystems& systems,
-                                                     std::uint32_t who, const LabelField& slab,
+                                                     const DeviceReplicas& replicas,
+                                                     std::uint32_t replica, const LabelArrays& slab,
                                                      const SlabJoins& joins, std::uint64_t k) {
   std::uint64_t site = slab.sites - joins.plane + k;  // counted from the slab's first
   bool joined = k < joins.plane && joins.leaving[k] != 0;
   if (k >= joins.plane) {
     const RewiredSlot bond = joins.outgoing[k - joins.plane];
-    const std::uint8_t* spins = systems.system(who);
+    const std::uint8_t* spins = replicas.spins_of(replica);
     site = bond.a - joins.first;
     joined = spins[bond.a] == spins[bond.b] &&
-             happens(slot_draw(systems.key(who), Stream::bytespin_bond, bond.slot),
-                     plan.bond[systems.temperature(who)]);
+             happens(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+                     plan.bond[replicas.temperature(replica)]);
   }
   if (!joined) return ~std::uint64_t{0};
   return (joins.first + slab.label[site]) << 32 | joins.far_labels[k];
@@ -387,28 +391,28 @@ __device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
 
 __global__ void __launch_bounds__(kItemThreads)
     join_slab(const __grid_constant__ DevicePlan plan,
-              const __grid_constant__ DeviceSystems systems, std::uint32_t who,
-              const __grid_constant__ LabelField slab, const __grid_constant__ SlabJoins joins) {
+              const __grid_constant__ DeviceReplicas replicas, std::uint32_t replica,
+              const __grid_constant__ LabelArrays slab, const __grid_constant__ SlabJoins joins) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
   if (k < joins.plane + joins.outgoing_count) {
-    joins.pairs[k] = joined_pair(plan, systems, who, slab, joins, k);
+    joins.pairs[k] = joined_pair(plan, replicas, replica, slab, joins, k);
   }
 }
 
 template <bool kPotts>
 __global__ void __launch_bounds__(kItemThreads)
     adopt_draws(const __grid_constant__ DevicePlan plan,
-                const __grid_constant__ DeviceSystems systems, std::uint32_t who,
-                const __grid_constant__ LabelField slab, SitePair* united, std::uint64_t count) {
+                const __grid_constant__ DeviceReplicas replicas, std::uint32_t replica,
+                const __grid_constant__ LabelArrays slab, SitePair* united, std::uint64_t count) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kItemThreads + threadIdx.x;
   if (k >= count) return;
-  const DrawKey key = systems.key(who);
+  const DrawKey key = replicas.key(replica);
   const auto [label, smallest] = united[k];
   if (kPotts) {
     slab.bonds[label] = any_state(slot_draw(key, Stream::bytespin_flip, smallest), plan.states);
   } else {
     const Words4 words =
-        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.who, 0, key.step);
+        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.replica, 0, key.step);
     slab.bonds[label] = static_cast<std::uint8_t>(bit_of(words, smallest));
   }
   united[k].b = slab.size[label];
@@ -417,28 +421,28 @@ __global__ void __launch_bounds__(kItemThreads)
 
 }  // namespace
 
-void launch_cut_slab(const LabelField& slab, std::uint64_t plane, std::uint8_t* leaving,
+void launch_cut_slab(const LabelArrays& slab, std::uint64_t plane, std::uint8_t* leaving,
                      cudaStream_t stream) {
-  launch(cut_bonds, SystemItems(plane, slab.systems), stream, slab, plane, leaving);
+  launch(cut_bonds, ReplicaItems(plane, slab.replicas), stream, slab, plane, leaving);
 }
 
-void launch_read_labels(const LabelField& slab, const Site* sites, std::uint64_t count,
+void launch_read_labels(const LabelArrays& slab, const Site* sites, std::uint64_t count,
                         Site* labels, cudaStream_t stream) {
   launch(read_labels, cover(count, kItemThreads), stream, slab.label, sites, count, labels);
 }
 
-void launch_join_slab(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
-                      const LabelField& slab, const SlabJoins& joins, cudaStream_t stream) {
-  launch(join_slab, cover(joins.plane + joins.outgoing_count, kItemThreads), stream, plan, systems,
-         who, slab, joins);
+void launch_join_slab(const DevicePlan& plan, const DeviceReplicas& replicas, std::uint32_t replica,
+                      const LabelArrays& slab, const SlabJoins& joins, cudaStream_t stream) {
+  launch(join_slab, cover(joins.plane + joins.outgoing_count, kItemThreads), stream, plan, replicas,
+         replica, slab, joins);
 }
 
-void launch_adopt_draws(const DevicePlan& plan, const DeviceSystems& systems, std::uint32_t who,
-                        const LabelField& slab, SitePair* united, std::uint64_t count,
-                        cudaStream_t stream) {
+void launch_adopt_draws(const DevicePlan& plan, const DeviceReplicas& replicas,
+                        std::uint32_t replica, const LabelArrays& slab, SitePair* united,
+                        std::uint64_t count, cudaStream_t stream) {
   if (count == 0) return;
   launch(plan.potts ? adopt_draws<true> : adopt_draws<false>, cover(count, kItemThreads), stream,
-         plan, systems, who, slab, united, count);
+         plan, replicas, replica, slab, united, count);
 }
 
 }  // namespace rewise::bytespin

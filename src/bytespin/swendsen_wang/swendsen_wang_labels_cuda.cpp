@@ -5,13 +5,13 @@
 namespace rewise::bytespin {
 namespace {
 
-// The field of a plan's systems, without its arrays.
-LabelField outline(const DevicePlan& plan, std::uint32_t systems, std::uint64_t stride) {
-  LabelField field;
+// The field of a plan's replicas, without its arrays.
+LabelArrays outline(const DevicePlan& plan, std::uint32_t replicas, std::uint64_t stride) {
+  LabelArrays field;
   field.geometry = Geometry::make(plan.lattice);
   field.dim = plan.lattice.dim;
   field.sites = plan.sites;
-  field.systems = systems;
+  field.replicas = replicas;
   field.stride = stride;
   field.shortcut_count = plan.rewired_count;
   return field;
@@ -33,21 +33,21 @@ DeviceBuffer<SitePair> ends_of(const DevicePlan& plan, cudaStream_t stream) {
 }  // namespace
 
 SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan,
-                                               std::uint32_t systems, std::uint64_t system_stride,
+                                               std::uint32_t replicas, std::uint64_t replica_stride,
                                                LabelMethod method, std::uint32_t tile)
     : device_(device),
       plan_(plan),
       shortcuts_(ends_of(plan, device.get())),
-      field_(outline(plan, systems, system_stride)),
+      field_(outline(plan, replicas, replica_stride)),
       clears_sizes_(method != LabelMethod::kalentev && method != LabelMethod::label_equivalence) {
-  const auto add = [&]<class T>(T*& array, std::uint64_t of_system) {
-    arrays_.emplace_back(sizeof(T) * of_system * systems);
+  const auto add = [&]<class T>(T*& array, std::uint64_t of_replica) {
+    arrays_.emplace_back(sizeof(T) * of_replica * replicas);
     array = reinterpret_cast<T*>(arrays_.back().data());
   };
-  add(field_.bonds, system_stride);
-  add(field_.label, system_stride);
-  add(field_.size, system_stride);
-  if (method != LabelMethod::kalentev) add(field_.parent, system_stride);
+  add(field_.bonds, replica_stride);
+  add(field_.label, replica_stride);
+  add(field_.size, replica_stride);
+  if (method != LabelMethod::kalentev) add(field_.parent, replica_stride);
   if (plan.rewired_count > 0) add(shortcut_on_, plan.rewired_count);
   add(sums_, kClusterSums);
   arrays_.back().clear(device.get());
@@ -56,41 +56,41 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DeviceStream& device, const
   labeller_.emplace(device.get(), method, tile, field_);
 }
 
-std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_t systems,
-                                            std::uint64_t system_stride, LabelMethod method,
+std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_t replicas,
+                                            std::uint64_t replica_stride, LabelMethod method,
                                             std::uint32_t tile) {
   const std::uint64_t of_site = method == LabelMethod::kalentev ? 9 : 13;
-  return systems * (of_site * system_stride + plan.rewired_count + 8 * kClusterSums) +
+  return replicas * (of_site * replica_stride + plan.rewired_count + 8 * kClusterSums) +
          sizeof(SitePair) * plan.rewired_count +
-         LabellerCuda::bytes(method, tile, outline(plan, systems, system_stride));
+         LabellerCuda::bytes(method, tile, outline(plan, replicas, replica_stride));
 }
 
-void SwendsenWangLabelsCuda::update(const DeviceSystems& systems, unsigned long long* quartic) {
+void SwendsenWangLabelsCuda::update(const DeviceReplicas& replicas, unsigned long long* quartic) {
   const cudaStream_t stream = device_.get();
   const auto mark = [&] { clock_.mark(stream); };
   mark();
-  launch_activate_lattice(plan_, systems, field_, stream);
-  launch_activate_shortcuts(plan_, systems, field_, shortcut_on_, stream);
+  launch_activate_lattice(plan_, replicas, field_, stream);
+  launch_activate_shortcuts(plan_, replicas, field_, shortcut_on_, stream);
   mark();
   labeller_->run(field_, mark);
   mark();
-  launch_draw_orientations(plan_, systems, field_, stream);
-  launch_flip_sites(plan_, systems, field_, stream);
+  launch_draw_orientations(plan_, replicas, field_, stream);
+  launch_flip_sites(plan_, replicas, field_, stream);
   mark();
   if (clears_sizes_) {
     check_cuda(cudaMemsetAsync(field_.size, 0,
-                               field_.systems * field_.stride * sizeof(*field_.size), stream));
+                               field_.replicas * field_.stride * sizeof(*field_.size), stream));
   }
   launch_count_clusters(field_, stream);
   launch_sum_clusters(field_, sums_, stream);
-  launch_close_sums(systems, sums_, quartic, stream);
+  launch_close_sums(replicas, sums_, quartic, stream);
   mark();
   clock_.end_update(labeller_->passes());
 }
 
-void SwendsenWangLabelsCuda::run(DeviceSystems systems, std::uint32_t updates,
+void SwendsenWangLabelsCuda::run(DeviceReplicas replicas, std::uint32_t updates,
                                  unsigned long long* quartic) {
-  for (std::uint32_t n = 0; n < updates; ++n, ++systems.step) update(systems, quartic);
+  for (std::uint32_t n = 0; n < updates; ++n, ++replicas.step) update(replicas, quartic);
 }
 
 }  // namespace rewise::bytespin

@@ -80,33 +80,33 @@ class LabelClock {
 
 class SwendsenWangLabelsCuda {
  public:
-  // The plan's arrays and `device` must outlive this. `system_stride` is DeviceSystems::stride.
+  // The plan's arrays and `device` must outlive this. `replica_stride` is DeviceReplicas::stride.
   // `tile`: as returned by tile_edge(). LabelMethod::fast is a
   // union-find of tile roots here.
-  SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t systems,
-                         std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
+  SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t replicas,
+                         std::uint64_t replica_stride, LabelMethod method, std::uint32_t tile);
 
   // Bytes of work space. Does not read the arrays of `plan`.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t systems,
-                             std::uint64_t system_stride, LabelMethod method, std::uint32_t tile);
+  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t replicas,
+                             std::uint64_t replica_stride, LabelMethod method, std::uint32_t tile);
 
   // Like FusedSwendsenWang::run(), but sometimes waits for the device.
-  void run(DeviceSystems systems, std::uint32_t updates, unsigned long long* quartic);
+  void run(DeviceReplicas replicas, std::uint32_t updates, unsigned long long* quartic);
 
   // Waits for the device.
   LabelTimes take_times() { return clock_.take(device_.get()); }
 
  private:
-  void update(const DeviceSystems& systems, unsigned long long* quartic);
+  void update(const DeviceReplicas& replicas, unsigned long long* quartic);
 
   const DeviceStream& device_;
   const DevicePlan plan_;
   std::vector<DeviceBuffer<std::byte>> arrays_;
   DeviceBuffer<SitePair> shortcuts_;
-  LabelField field_;
+  LabelArrays field_;
   std::uint8_t* shortcut_on_ = nullptr;
-  unsigned long long* sums_ = nullptr;  // [systems][kClusterSums]
-  const bool clears_sizes_;             // the method leaves nonzero values in LabelField::size
+  unsigned long long* sums_ = nullptr;  // [replicas][kClusterSums]
+  const bool clears_sizes_;             // the method leaves nonzero values in LabelArrays::size
   std::optional<LabellerCuda> labeller_;
   LabelClock clock_;
 };
@@ -117,26 +117,26 @@ inline constexpr std::uint32_t kClusterSums = 3;
 // The steps before and after the labelling (Weigel 2011, section II). Each one queues kernels for
 // the replicas of `field`. Draws follow rules.hpp, so the trajectory does not depend on the
 // labelling method.
-void launch_activate_lattice(const DevicePlan& plan, const DeviceSystems& systems,
-                             const LabelField& field, cudaStream_t stream);
-void launch_activate_shortcuts(const DevicePlan& plan, const DeviceSystems& systems,
-                               const LabelField& field, std::uint8_t* shortcut_on,
+void launch_activate_lattice(const DevicePlan& plan, const DeviceReplicas& replicas,
+                             const LabelArrays& field, cudaStream_t stream);
+void launch_activate_shortcuts(const DevicePlan& plan, const DeviceReplicas& replicas,
+                               const LabelArrays& field, std::uint8_t* shortcut_on,
                                cudaStream_t stream);
 // Section II.4: the draw at a cluster's label decides whether the cluster flips (Potts: its new
 // state). launch_draw_orientations() draws for every site and overwrites field.bonds with the
 // results; launch_flip_sites() reads the result at the label of each site.
-void launch_draw_orientations(const DevicePlan& plan, const DeviceSystems& systems,
-                              const LabelField& field, cudaStream_t stream);
-void launch_flip_sites(const DevicePlan& plan, const DeviceSystems& systems,
-                       const LabelField& field, cudaStream_t stream);
+void launch_draw_orientations(const DevicePlan& plan, const DeviceReplicas& replicas,
+                              const LabelArrays& field, cudaStream_t stream);
+void launch_flip_sites(const DevicePlan& plan, const DeviceReplicas& replicas,
+                       const LabelArrays& field, cudaStream_t stream);
 // Computes the sums over clusters in three steps. launch_count_clusters() counts the sites of each
 // cluster in field.size, which must be zero, at the cluster's label. launch_sum_clusters() adds the
-// powers of the sizes to `sums`, [systems][kClusterSums], which must be zero. launch_close_sums()
-// adds sum n^2 to systems.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`, [systems][low, high],
-// and clears `sums`.
-void launch_count_clusters(const LabelField& field, cudaStream_t stream);
-void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream);
-void launch_close_sums(const DeviceSystems& systems, unsigned long long* sums,
+// powers of the sizes to `sums`, [replicas][kClusterSums], which must be zero. launch_close_sums()
+// adds sum n^2 to replicas.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`, [replicas][low,
+// high], and clears `sums`.
+void launch_count_clusters(const LabelArrays& field, cudaStream_t stream);
+void launch_sum_clusters(const LabelArrays& field, unsigned long long* sums, cudaStream_t stream);
+void launch_close_sums(const DeviceReplicas& replicas, unsigned long long* sums,
                        unsigned long long* quartic, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

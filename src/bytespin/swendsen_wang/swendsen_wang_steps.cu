@@ -20,17 +20,17 @@ constexpr unsigned kRounds = kCallsPerWarp / 32;
 // A warp makes 256 calls, 16 blocks of slots. In each round each half of the warp holds a block's
 // draws in order, word by word; four ballots are its mask. Lane n keeps round n's masks.
 __device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceLabels& labels,
-                                           const DeviceSystems& systems, std::uint32_t who,
+                                           const DeviceReplicas& replicas, std::uint32_t replica,
                                            std::uint64_t warp, unsigned lane) {
-  const Threshold threshold = plan.bond[systems.temperature(who)];
+  const Threshold threshold = plan.bond[replicas.temperature(replica)];
   const bool never = threshold == 0;
   const auto last = static_cast<std::uint32_t>(threshold - 1);  // draws up to it happen
-  const DrawKey key = systems.key(who);
+  const DrawKey key = replicas.key(replica);
   uint4 kept = make_uint4(0, 0, 0, 0);
 #pragma unroll 4
   for (unsigned n = 0; n < kRounds; ++n) {
     const std::uint64_t call = warp * kCallsPerWarp + n * 32 + lane;
-    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.who, 0, key.step);
+    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.replica, 0, key.step);
     const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
     const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
     const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
@@ -42,62 +42,63 @@ __device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceL
   }
   if (never) kept = make_uint4(0, 0, 0, 0);
   if (lane < kRounds) {
-    std::uint32_t* out = labels.drawn + who * labels.drawn_stride;
+    std::uint32_t* out = labels.drawn + replica * labels.drawn_stride;
     reinterpret_cast<uint4*>(out)[warp * kRounds + lane] = kept;
   }
 }
 
 // The flips of 128 sites per call.
-__device__ __forceinline__ void draw_flips(const DeviceLabels& labels, const DeviceSystems& systems,
-                                           std::uint32_t who, std::uint64_t call) {
+__device__ __forceinline__ void draw_flips(const DeviceLabels& labels,
+                                           const DeviceReplicas& replicas, std::uint32_t replica,
+                                           std::uint64_t call) {
   if (4 * call >= labels.flip_stride) return;
-  const DrawKey key = systems.key(who);
-  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.who, 0, key.step);
-  std::uint32_t* out = labels.flips + who * labels.flip_stride;
+  const DrawKey key = replicas.key(replica);
+  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.replica, 0, key.step);
+  std::uint32_t* out = labels.flips + replica * labels.flip_stride;
   reinterpret_cast<uint4*>(out)[call] = make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]);
 }
 
 __global__ void __launch_bounds__(kThreads)
     draw_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceSystems systems, std::uint64_t bond_warps,
-               std::uint64_t warps, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - who * blocks_per_system.divisor;
+               const __grid_constant__ DeviceReplicas replicas, std::uint64_t bond_warps,
+               std::uint64_t warps, FastDiv blocks_per_replica) {
+  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
+  const std::uint32_t block = blockIdx.x - replica * blocks_per_replica.divisor;
   const std::uint64_t warp = static_cast<std::uint64_t>(block) * (kThreads / 32) + threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   if (warp < bond_warps) {
-    draw_bonds(plan, labels, systems, who, warp, lane);
+    draw_bonds(plan, labels, replicas, replica, warp, lane);
   } else if (warp < warps) {
-    draw_flips(labels, systems, who, (warp - bond_warps) * 32 + lane);
+    draw_flips(labels, replicas, replica, (warp - bond_warps) * 32 + lane);
   }
 }
 
 // Every slot occurs in at most one rewired bond, so each bit is removed once.
 __device__ __forceinline__ void split(const DevicePlan& plan, const DeviceLabels& labels,
-                                      const DeviceSystems& systems, std::uint32_t who,
+                                      const DeviceReplicas& replicas, std::uint32_t replica,
                                       std::uint64_t index) {
   const RewiredSlot bond = plan.rewired[index];
-  std::uint32_t* word = labels.drawn + who * labels.drawn_stride + (bond.slot >> 5);
+  std::uint32_t* word = labels.drawn + replica * labels.drawn_stride + (bond.slot >> 5);
   const std::uint32_t bit = 1u << (bond.slot & 31u);
   const bool gone = bond.slot < plan.bond_slots.lattice_slots;
   const bool on = ((gone ? atomicAnd(word, ~bit) : *word) & bit) != 0;
-  const std::uint8_t* spins = systems.system(who);
-  labels.rewired_on[who * plan.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
+  const std::uint8_t* spins = replicas.spins_of(replica);
+  labels.rewired_on[replica * plan.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
 }
 
 __global__ void __launch_bounds__(kThreads)
     split_rewired(const __grid_constant__ DevicePlan plan,
                   const __grid_constant__ DeviceLabels labels,
-                  const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+                  const __grid_constant__ DeviceReplicas replicas, FastDiv blocks_per_replica) {
+  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
   const std::uint64_t index = block * kThreads + threadIdx.x;
-  if (index < plan.rewired_count) split(plan, labels, systems, who, index);
+  if (index < plan.rewired_count) split(plan, labels, replicas, replica, index);
 }
 
 }  // namespace
 
-void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream) {
   const std::uint64_t bond_calls =
       (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
@@ -105,11 +106,11 @@ void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const Devic
   const std::uint64_t flip_calls = (plan.sites + 127) / 128;
   const std::uint64_t warps = bond_warps + (flip_calls + 31) / 32;
   const auto blocks = static_cast<std::uint32_t>((32 * warps + kThreads - 1) / kThreads);
-  launch(draw_masks, {blocks * systems.systems, kThreads}, stream, plan, labels, systems,
+  launch(draw_masks, {blocks * replicas.count, kThreads}, stream, plan, labels, replicas,
          bond_warps, warps, FastDiv(blocks));
   if (plan.rewired_count == 0) return;
   const auto more = static_cast<std::uint32_t>((plan.rewired_count + kThreads - 1) / kThreads);
-  launch(split_rewired, {more * systems.systems, kThreads}, stream, plan, labels, systems,
+  launch(split_rewired, {more * replicas.count, kThreads}, stream, plan, labels, replicas,
          FastDiv(more));
 }
 
@@ -185,25 +186,25 @@ __device__ __forceinline__ void keep_sites(const Geometry& g, const std::uint8_t
 template <int kDim, bool kInRow>
 __global__ void __launch_bounds__(kThreads)
     keep_equal(const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceSystems systems, std::uint64_t sites,
-               FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
+               const __grid_constant__ DeviceReplicas replicas, std::uint64_t sites,
+               FastDiv blocks_per_replica) {
+  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
   const std::uint64_t thread = block * kThreads + threadIdx.x;
   const std::uint64_t group = kInRow ? thread : thread / 32;
   if (32 * group >= sites) return;
-  std::uint32_t* drawn = labels.drawn + who * labels.drawn_stride;
+  std::uint32_t* drawn = labels.drawn + replica * labels.drawn_stride;
   if constexpr (kInRow) {
-    keep_in_row<kDim>(labels.geometry, systems.system(who), group, drawn);
+    keep_in_row<kDim>(labels.geometry, replicas.spins_of(replica), group, drawn);
   } else {
-    keep_sites<kDim>(labels.geometry, systems.system(who), sites, group, drawn);
+    keep_sites<kDim>(labels.geometry, replicas.spins_of(replica), sites, group, drawn);
   }
 }
 
 }  // namespace
 
 void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceSystems& systems, cudaStream_t stream) {
+                       const DeviceReplicas& replicas, cudaStream_t stream) {
   const bool in_row = plan.lattice.extent[0] % 32 == 0;
   const std::uint64_t groups = (plan.sites + 31) / 32;
   const std::uint64_t threads = in_row ? groups : 32 * groups;
@@ -211,7 +212,7 @@ void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       launch(in_row ? keep_equal<kDim, true> : keep_equal<kDim, false>,
-             {blocks * systems.systems, kThreads}, stream, labels, systems, plan.sites,
+             {blocks * replicas.count, kThreads}, stream, labels, replicas, plan.sites,
              FastDiv(blocks));
     }
   });
@@ -238,10 +239,10 @@ class TileLabeller {
  public:
   // `forest`: [kTileSites] in shared memory, the warp's own.
   __device__ __forceinline__ TileLabeller(const DevicePlan& plan, const DeviceLabels& labels,
-                                          const SystemLabels& system, std::uint32_t tile,
+                                          const ReplicaLabels& arrays, std::uint32_t tile,
                                           std::uint32_t* forest)
       : plan_(plan),
-        system_(system),
+        replica_(arrays),
         forest_(forest),
         tile_(tile),
         lane_(threadIdx.x % 32),
@@ -291,8 +292,8 @@ class TileLabeller {
         const std::uint32_t word = forest_[kWordSites * lane_ + x], size = word >> 16;
         if ((word & kOpen) != 0) {
           nodes |= std::uint64_t{1} << x;
-          system_.parent[word_.first + x] = word_.first + x;
-          system_.size[word_.first + x] = size;
+          replica_.parent[word_.first + x] = word_.first + x;
+          replica_.size[word_.first + x] = size;
         } else {
           const std::uint64_t n2 = static_cast<std::uint64_t>(size) * size;
           square += n2;
@@ -300,7 +301,7 @@ class TileLabeller {
         }
       }
     }
-    system_.nodes[static_cast<std::size_t>(tile_) * kTileLanes + lane_] = nodes;
+    replica_.nodes[static_cast<std::size_t>(tile_) * kTileLanes + lane_] = nodes;
   }
 
  private:
@@ -309,7 +310,7 @@ class TileLabeller {
   static constexpr std::uint32_t kOneSite = 1u << 16;
 
   __device__ __forceinline__ std::uint64_t drawn(int k) const {
-    return bits_from(system_.drawn + k, kDim, word_.first);
+    return bits_from(replica_.drawn + k, kDim, word_.first);
   }
 
   __device__ __forceinline__ std::uint32_t climb(std::uint32_t place) const {
@@ -411,7 +412,7 @@ class TileLabeller {
     if (x < count) {
       even = climb(base + run_start(starts, x));
       odd = (here & 2u) != 0 ? climb(base + x + 1) : even;
-      reinterpret_cast<std::uint32_t*>(system_.place + first)[lane_] = odd << 16 | even;
+      reinterpret_cast<std::uint32_t*>(replica_.place + first)[lane_] = odd << 16 | even;
     }
     __syncwarp();
     if ((here & 1u) != 0 && even != base + x) forest_[base + x] = even;
@@ -448,7 +449,7 @@ class TileLabeller {
   }
 
   const DevicePlan& plan_;
-  const SystemLabels system_;
+  const ReplicaLabels replica_;
   std::uint32_t* const forest_;
   const std::uint32_t tile_;
   const unsigned lane_;
@@ -462,36 +463,36 @@ template <int kDim, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     label_tiles(const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ DeviceLabels labels,
-                const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-                FastDiv tiles_per_system) {
+                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
+                FastDiv tiles_per_replica) {
   alignas(16) __shared__ std::uint32_t forests[kWarps][kTileSites];
   const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  const std::uint32_t tile = index - who * tiles_per_system.divisor;
-  const SystemLabels system(labels, who, systems.stride);
-  TileLabeller<kDim> labeller(plan, labels, system, tile, forests[threadIdx.x / 32]);
-  labeller.template join<kAligned>(systems.system(who));
+  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  if (replica >= replicas.count) return;
+  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
+  const ReplicaLabels arrays(labels, replica, replicas.stride);
+  TileLabeller<kDim> labeller(plan, labels, arrays, tile, forests[threadIdx.x / 32]);
+  labeller.template join<kAligned>(replicas.spins_of(replica));
   labeller.find_roots();
   std::uint64_t square = 0, fourth = 0;
   labeller.hand_out(square, fourth);
   square = warp_sum(square);
   fourth = warp_sum(fourth);
   if (threadIdx.x % 32 == 0 && square != 0) {
-    add_sums(labels, systems.systems, update, who, tile, square, fourth);
+    add_sums(labels, replicas.count, update, replica, tile, square, fourth);
   }
 }
 
 }  // namespace
 
 void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
-                        const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * replicas.count;
   const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     const bool aligned = labels.tiles.length % 16 == 0;
     launch(aligned ? label_tiles<kDim, true> : label_tiles<kDim, false>, shape, stream, plan,
-           labels, systems, update, FastDiv(labels.tiles.count));
+           labels, replicas, update, FastDiv(labels.tiles.count));
   });
 }
 
@@ -506,58 +507,59 @@ struct Pair {
 
 template <int kDim>
 __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLabels& labels,
-                                          const BorderBonds& borders, const DeviceSystems& systems,
-                                          std::uint32_t who, std::uint64_t index) {
-  const SystemLabels system(labels, who, systems.stride);
+                                          const BorderBonds& borders,
+                                          const DeviceReplicas& replicas, std::uint32_t replica,
+                                          std::uint64_t index) {
+  const ReplicaLabels arrays(labels, replica, replicas.stride);
   Pair pair;
   if (index >= borders.first[kDim]) {
     const std::uint64_t i = index - borders.first[kDim];
-    if (i < plan.rewired_count && labels.rewired_on[who * plan.rewired_count + i] != 0) {
+    if (i < plan.rewired_count && labels.rewired_on[replica * plan.rewired_count + i] != 0) {
       pair = {true, plan.rewired[i].a, plan.rewired[i].b};
     }
   } else {
     if constexpr (kDim > 0) {
       const BorderBond bond = border_bond<kDim>(labels.geometry, borders, plan.sites, index);
-      const std::uint8_t* spins = systems.system(who);
+      const std::uint8_t* spins = replicas.spins_of(replica);
       pair = {bond.exists &&
-                  bit_at(system.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction)) &&
+                  bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction)) &&
                   spins[bond.a] == spins[bond.b],
               bond.a, bond.b};
     }
   }
   std::uint32_t a = 0, b = 0;
   if (pair.joined) {
-    a = site_at<kDim>(labels.geometry, pair.a, system.place[pair.a]);
-    b = site_at<kDim>(labels.geometry, pair.b, system.place[pair.b]);
+    a = site_at<kDim>(labels.geometry, pair.a, arrays.place[pair.a]);
+    b = site_at<kDim>(labels.geometry, pair.b, arrays.place[pair.b]);
   }
   // The bond to the left often joins the same two clusters.
   const bool left_joined = __shfl_up_sync(~0u, pair.joined, 1);
   const std::uint32_t left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = threadIdx.x % 32 != 0 && left_joined && left_a == a && left_b == b;
-  if (pair.joined && !known) ParentForest{system.parent}.unite(a, b);
+  if (pair.joined && !known) ParentForest{arrays.parent}.unite(a, b);
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
                const __grid_constant__ BorderBonds borders,
-               const __grid_constant__ DeviceSystems systems, FastDiv blocks_per_system) {
-  const std::uint32_t who = blocks_per_system.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - who * blocks_per_system.divisor;
-  join_bond<kDim>(plan, labels, borders, systems, who, block * kThreads + threadIdx.x);
+               const __grid_constant__ DeviceReplicas replicas, FastDiv blocks_per_replica) {
+  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
+  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
+  join_bond<kDim>(plan, labels, borders, replicas, replica, block * kThreads + threadIdx.x);
 }
 
 }  // namespace
 
-void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     const BorderBonds borders = BorderBonds::make<kDim>(plan, labels.tiles, labels.geometry);
     const auto blocks =
         static_cast<std::uint32_t>((borders.first[kDim + 1] + kThreads - 1) / kThreads);
     if (blocks == 0) return;
-    launch(join_bonds<kDim>, {blocks * systems.systems, kThreads}, stream, plan, labels, borders,
-           systems, FastDiv(blocks));
+    launch(join_bonds<kDim>, {blocks * replicas.count, kThreads}, stream, plan, labels, borders,
+           replicas, FastDiv(blocks));
   });
 }
 
@@ -605,22 +607,23 @@ class RootSums {
 // Sets do not change any more; each parent is set once.
 template <int kDim>
 __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
-                                                const DeviceSystems& systems, std::uint32_t who,
-                                                std::uint32_t tile, std::uint16_t* list) {
+                                                const DeviceReplicas& replicas,
+                                                std::uint32_t replica, std::uint32_t tile,
+                                                std::uint16_t* list) {
   const unsigned lane = threadIdx.x % 32;
-  const SystemLabels system(labels, who, systems.stride);
-  const ParentForest forest{system.parent};
-  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  const ReplicaLabels arrays(labels, replica, replicas.stride);
+  const ParentForest forest{arrays.parent};
+  const std::uint64_t nodes = arrays.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
   const unsigned count = list_nodes(nodes, list);
   if (count == 0) return;
   __syncwarp();
   const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
-  RootSums sums(system.size);
+  RootSums sums(arrays.size);
   for_each_node(list, count, first, [&](bool there, Site node, std::uint32_t) {
     const Site root = there ? forest.climb(node) : node;
     const bool moves = root != node;
     if (moves) forest.store(node, root);
-    sums.add(moves ? root : kNone, moves ? system.size[node] : 0);
+    sums.add(moves ? root : kNone, moves ? arrays.size[node] : 0);
   });
   sums.close();
 }
@@ -628,22 +631,22 @@ __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
 template <int kDim>
 __global__ void __launch_bounds__(32 * kWarps)
     find_roots(const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceSystems systems, FastDiv tiles_per_system) {
+               const __grid_constant__ DeviceReplicas replicas, FastDiv tiles_per_replica) {
   __shared__ std::uint16_t lists[kWarps][kTileSites];
   const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  const std::uint32_t tile = index - who * tiles_per_system.divisor;
-  find_tile_roots<kDim>(labels, systems, who, tile, lists[threadIdx.x / 32]);
+  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  if (replica >= replicas.count) return;
+  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
+  find_tile_roots<kDim>(labels, replicas, replica, tile, lists[threadIdx.x / 32]);
 }
 
 }  // namespace
 
 void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceSystems& systems, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+                       const DeviceReplicas& replicas, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * replicas.count;
   with_dim(plan.lattice.dim, [&]<int kDim>() {
-    launch(find_roots<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels, systems,
+    launch(find_roots<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels, replicas,
            FastDiv(labels.tiles.count));
   });
 }
@@ -655,21 +658,21 @@ namespace {
 // The flips of a word's sites as if each were a root. This is right for closed clusters and for
 // nodes that are roots; the other nodes take their root's. Sums over the roots.
 template <int kDim>
-__device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
+__device__ __forceinline__ std::uint64_t root_flips(const ReplicaLabels& arrays,
                                                     const TileWord& word, std::uint64_t nodes,
                                                     std::uint64_t& square, WideSum& fourth) {
   if (word.count == 0) return 0;
-  std::uint64_t flips = bits_from(system.flips, 1, word.first);
+  std::uint64_t flips = bits_from(arrays.flips, 1, word.first);
   for (; nodes != 0; nodes &= nodes - 1) {
     const unsigned x = lowest(nodes);
     const Site node = word.first + x;
-    const Site root = system.parent[node];
+    const Site root = arrays.parent[node];
     if (root == node) {
-      const std::uint64_t n = system.size[node], n2 = n * n;
+      const std::uint64_t n = arrays.size[node], n2 = n * n;
       square += n2;
       fourth += static_cast<WideSum>(n2) * n2;
     } else {
-      const auto flip = static_cast<std::uint64_t>(bit_at(system.flips, root));
+      const auto flip = static_cast<std::uint64_t>(bit_at(arrays.flips, root));
       flips = (flips & ~(std::uint64_t{1} << x)) | flip << x;
     }
   }
@@ -679,36 +682,36 @@ __device__ __forceinline__ std::uint64_t root_flips(const SystemLabels& system,
 template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kFlipWarps)
     flip_tiles(const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceSystems systems, std::uint32_t update,
-               FastDiv tiles_per_system) {
+               const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
+               FastDiv tiles_per_replica) {
   __shared__ std::uint64_t flips[kFlipWarps][kTileLanes];
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::uint32_t index = blockIdx.x * kFlipWarps + warp;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  const std::uint32_t tile = index - who * tiles_per_system.divisor;
-  const SystemLabels system(labels, who, systems.stride);
+  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  if (replica >= replicas.count) return;
+  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
+  const ReplicaLabels arrays(labels, replica, replicas.stride);
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
-  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
+  const std::uint64_t nodes = arrays.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  flips[warp][lane] = root_flips<kDim>(system, word, nodes, square, fourth);
+  flips[warp][lane] = root_flips<kDim>(arrays, word, nodes, square, fourth);
   __syncwarp();
-  flip_sites<kWide>(system, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
-                    systems.system(who));
+  flip_sites<kWide>(arrays, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
+                    replicas.spins_of(replica));
   if (!__any_sync(~0u, square != 0)) return;
   square = warp_sum(square);
   fourth = warp_sum(fourth);
-  if (lane == 0) add_sums(labels, systems.systems, update, who, tile, square, fourth);
+  if (lane == 0) add_sums(labels, replicas.count, update, replica, tile, square, fourth);
 }
 
-void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
-                   std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels,
+                   const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * replicas.count;
   const LaunchShape shape{(tiles + kFlipWarps - 1) / kFlipWarps, 32 * kFlipWarps};
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     const bool wide = labels.tiles.length % 16 == 0;
-    launch(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>, shape, stream, labels, systems,
+    launch(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>, shape, stream, labels, replicas,
            update, FastDiv(labels.tiles.count));
   });
 }
@@ -734,7 +737,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
     for (std::uint64_t site = first & ~std::uint64_t{63}; site < first + count; site += 64) {
       const std::uint64_t item = site / kSlotsPerBlock * kCallsPerBlock + call;
       const Words4 words =
-          random_words(key.seed, Stream::bytespin_flip, item, key.who, 0, key.step);
+          random_words(key.seed, Stream::bytespin_flip, item, key.replica, 0, key.step);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
         const std::uint64_t x = site + call + 16 * j - first;
@@ -745,16 +748,16 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
 }
 
 // Nodes that are not roots take the state of their root. Sums over the roots.
-__device__ __forceinline__ void renew_nodes(const SystemLabels& system, const DrawKey& key,
+__device__ __forceinline__ void renew_nodes(const ReplicaLabels& arrays, const DrawKey& key,
                                             const TileWord& word, std::uint32_t states,
                                             unsigned count, TileStates& tile, std::uint64_t& square,
                                             WideSum& fourth) {
   for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
-    const Site root = there ? system.parent[node] : node;
+    const Site root = there ? arrays.parent[node] : node;
     if (root != node) {
       tile.state[place] = any_state(slot_draw(key, Stream::bytespin_flip, root), states);
     } else if (there) {
-      const std::uint64_t n = system.size[node], n2 = n * n;
+      const std::uint64_t n = arrays.size[node], n2 = n * n;
       square += n2;
       fourth += static_cast<WideSum>(n2) * n2;
     }
@@ -764,46 +767,46 @@ __device__ __forceinline__ void renew_nodes(const SystemLabels& system, const Dr
 template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kWarps)
     renew_tiles(const __grid_constant__ DeviceLabels labels,
-                const __grid_constant__ DeviceSystems systems, std::uint32_t states,
-                std::uint32_t update, FastDiv tiles_per_system) {
+                const __grid_constant__ DeviceReplicas replicas, std::uint32_t states,
+                std::uint32_t update, FastDiv tiles_per_replica) {
   __shared__ TileStates tiles[kWarps];
   const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t who = tiles_per_system.quotient(index);
-  if (who >= systems.systems) return;
-  const std::uint32_t number = index - who * tiles_per_system.divisor;
+  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  if (replica >= replicas.count) return;
+  const std::uint32_t number = index - replica * tiles_per_replica.divisor;
   const unsigned lane = threadIdx.x % 32;
   TileStates& tile = tiles[threadIdx.x / 32];
-  const SystemLabels system(labels, who, systems.stride);
+  const ReplicaLabels arrays(labels, replica, replicas.stride);
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, number, lane);
-  const DrawKey key = systems.key(who);
-  const std::uint64_t nodes = system.nodes[static_cast<std::size_t>(number) * kTileLanes + lane];
+  const DrawKey key = replicas.key(replica);
+  const std::uint64_t nodes = arrays.nodes[static_cast<std::size_t>(number) * kTileLanes + lane];
   const unsigned count = list_nodes(nodes, tile.node);
   draw_states(key, word, states, tile.state);
   __syncwarp();
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  renew_nodes(system, key, word, states, count, tile, square, fourth);
+  renew_nodes(arrays, key, word, states, count, tile, square, fourth);
   __syncwarp();
-  renew_sites<kWide>(system, word, systems.system(who),
+  renew_sites<kWide>(arrays, word, replicas.spins_of(replica),
                      [&](std::uint32_t place, std::uint8_t) { return tile.state[place]; });
   if (!__any_sync(~0u, square != 0)) return;
   square = warp_sum(square);
   fourth = warp_sum(fourth);
-  if (lane == 0) add_sums(labels, systems.systems, update, who, number, square, fourth);
+  if (lane == 0) add_sums(labels, replicas.count, update, replica, number, square, fourth);
 }
 
 void renew_clusters(const DevicePlan& plan, const DeviceLabels& labels,
-                    const DeviceSystems& systems, std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * systems.systems;
+                    const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
+  const std::uint32_t tiles = labels.tiles.count * replicas.count;
   const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     const bool wide = labels.tiles.length % 16 == 0;
     launch(wide ? renew_tiles<kDim, true> : renew_tiles<kDim, false>, shape, stream, labels,
-           systems, plan.states, update, FastDiv(labels.tiles.count));
+           replicas, plan.states, update, FastDiv(labels.tiles.count));
   });
 }
 
-// A block closes a system's batch: eight threads for each of 32 updates at a time.
+// A block closes a replica's batch: eight threads for each of 32 updates at a time.
 constexpr unsigned kCloseParts = 8, kCloseThreads = 32 * kCloseParts;
 
 struct BatchSums {
@@ -812,8 +815,8 @@ struct BatchSums {
 };
 
 __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
-                                                   std::uint32_t systems, std::uint32_t updates,
-                                                   std::uint32_t who) {
+                                                   std::uint32_t replicas, std::uint32_t updates,
+                                                   std::uint32_t replica) {
   const unsigned part = threadIdx.x % kCloseParts;
   BatchSums sums{0, 0};
   for (std::uint32_t begin = 0; begin < updates; begin += kCloseThreads / kCloseParts) {
@@ -821,7 +824,7 @@ __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
     std::uint64_t square = 0;
     WideSum fourth = 0;
     if (update < updates) {
-      const std::size_t row = static_cast<std::size_t>(update) * systems + who;
+      const std::size_t row = static_cast<std::size_t>(update) * replicas + replica;
       for (std::uint32_t copy = part; copy < labels.copies; copy += kCloseParts) {
         unsigned long long* sum = labels.sums + (row * labels.copies + copy) * 3;
         square += sum[0];
@@ -839,41 +842,41 @@ __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
   return {warp_sum(sums.size), warp_sum(sums.quartic)};
 }
 
-__device__ __forceinline__ void close_system(const DeviceLabels& labels,
-                                             const DeviceSystems& systems, std::uint32_t updates,
-                                             std::uint32_t who, unsigned long long* quartic,
-                                             BatchSums* warps) {
-  const BatchSums sums = close_updates(labels, systems.systems, updates, who);
+__device__ __forceinline__ void close_replica(const DeviceLabels& labels,
+                                              const DeviceReplicas& replicas, std::uint32_t updates,
+                                              std::uint32_t replica, unsigned long long* quartic,
+                                              BatchSums* warps) {
+  const BatchSums sums = close_updates(labels, replicas.count, updates, replica);
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sums;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  WideSum total = static_cast<WideSum>(quartic[2 * who + 1]) << 64 | quartic[2 * who];
+  WideSum total = static_cast<WideSum>(quartic[2 * replica + 1]) << 64 | quartic[2 * replica];
   for (unsigned warp = 0; warp < kCloseThreads / 32; ++warp) {
-    systems.pending[who] += warps[warp].size;
+    replicas.pending[replica] += warps[warp].size;
     total += warps[warp].quartic;
   }
-  quartic[2 * who] = static_cast<unsigned long long>(total);
-  quartic[2 * who + 1] = static_cast<unsigned long long>(total >> 64);
+  quartic[2 * replica] = static_cast<unsigned long long>(total);
+  quartic[2 * replica + 1] = static_cast<unsigned long long>(total >> 64);
 }
 
 __global__ void __launch_bounds__(kCloseThreads)
-    close_systems(const __grid_constant__ DeviceLabels labels,
-                  const __grid_constant__ DeviceSystems systems, std::uint32_t updates,
-                  unsigned long long* quartic) {
+    close_replicas(const __grid_constant__ DeviceLabels labels,
+                   const __grid_constant__ DeviceReplicas replicas, std::uint32_t updates,
+                   unsigned long long* quartic) {
   __shared__ BatchSums warps[kCloseThreads / 32];
-  close_system(labels, systems, updates, blockIdx.x, quartic, warps);
+  close_replica(labels, replicas, updates, blockIdx.x, quartic, warps);
 }
 
 }  // namespace
 
-void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceSystems& systems,
+void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? renew_clusters : flip_clusters)(plan, labels, systems, update, stream);
+  (plan.potts ? renew_clusters : flip_clusters)(plan, labels, replicas, update, stream);
 }
 
-void launch_close(const DeviceLabels& labels, const DeviceSystems& systems, std::uint32_t updates,
+void launch_close(const DeviceLabels& labels, const DeviceReplicas& replicas, std::uint32_t updates,
                   unsigned long long* quartic, cudaStream_t stream) {
-  launch(close_systems, {systems.systems, kCloseThreads}, stream, labels, systems, updates,
+  launch(close_replicas, {replicas.count, kCloseThreads}, stream, labels, replicas, updates,
          quartic);
 }
 

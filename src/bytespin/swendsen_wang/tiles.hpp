@@ -41,7 +41,7 @@ struct Tiles {
   std::uint32_t length = 0;   // sites of a row
   std::uint32_t per_row = 0;  // tiles along x
   FastDiv along[kMaxDim]{};   // tiles in each direction
-  std::uint32_t count = 0;    // per system
+  std::uint32_t count = 0;    // per replica
 
   template <int kDim>
   static Tiles make(const Lattice& lattice, std::uint64_t sites) {

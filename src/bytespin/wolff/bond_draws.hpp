@@ -17,7 +17,7 @@ class BondDraws {
         high_(static_cast<std::uint32_t>(key.seed >> 32)),
         step_low_(kPhiloxM1 * key.step),
         bond_(bond) {
-    const std::uint32_t c0 = mulhi32(kPhiloxM1, key.step) ^ lane_word(key.who, 0) ^ low_;
+    const std::uint32_t c0 = mulhi32(kPhiloxM1, key.step) ^ lane_word(key.replica, 0) ^ low_;
     second_high_ = mulhi32(kPhiloxM0, c0);
     second_low_ = kPhiloxM0 * c0;
   }

@@ -85,7 +85,7 @@ struct SeedTiles {
 };
 
 RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile) {
-  return random_words(key.seed, Stream::bytespin_seed, tile, key.who, 0, key.step);
+  return random_words(key.seed, Stream::bytespin_seed, tile, key.replica, 0, key.step);
 }
 
 // The new state of a cluster that contains a seed: with the flip probability any of the q - 1 other
@@ -93,7 +93,7 @@ RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile) {
 RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshold flip,
                                      std::uint32_t old, std::uint32_t q) {
   const Words4 words =
-      random_words(key.seed, Stream::bytespin_flip, smallest, key.who, 0, key.step);
+      random_words(key.seed, Stream::bytespin_flip, smallest, key.replica, 0, key.step);
   return happens(words.w[0], flip) ? other_state(words.w[1], old, q)
                                    : static_cast<std::uint8_t>(old);
 }
@@ -129,7 +129,7 @@ struct FewClusterSums {
 };
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
+                                  const Tables& tables, const DrawKey& key, StopPoll& watch,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::bytespin

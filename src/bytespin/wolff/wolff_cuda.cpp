@@ -11,15 +11,15 @@ namespace {
 
 // The candidates of `persistent` store a slot in 32 bits.
 constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
-// With at least so many systems, or fewer sites than this, a block per system is faster than
+// With at least so many replicas, or fewer sites than this, a block per replica is faster than
 // labelling.
-constexpr std::uint32_t kManySystems = 64;
+constexpr std::uint32_t kManyReplicas = 64;
 constexpr std::uint64_t kFewSites = 1u << 15;
 
 }  // namespace
 
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
-                                           const DeviceSystems& systems, cudaStream_t stream) {
+                                           const DeviceReplicas& replicas, cudaStream_t stream) {
   if (method == WolffMethod::persistent && plan.slots > kMostSlots) {
     throw Error(ExitCode::usage,
                 fmt::format("Wolff method 'persistent' supports up to {} bonds, not {} "
@@ -28,32 +28,32 @@ std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan&
   }
   switch (method) {
     case WolffMethod::frontier:
-      return make_wolff_frontier(plan, systems.systems, false);
+      return make_wolff_frontier(plan, replicas.count, false);
     case WolffMethod::frontier_local:
-      return make_wolff_frontier(plan, systems.systems, true);
+      return make_wolff_frontier(plan, replicas.count, true);
     case WolffMethod::persistent:
-      return make_wolff_persistent(plan, systems.systems);
+      return make_wolff_persistent(plan, replicas.count);
     case WolffMethod::ccl:
     case WolffMethod::automatic:
       break;
   }
-  return make_wolff_ccl(plan, systems, stream);
+  return make_wolff_ccl(plan, replicas, stream);
 }
 
-std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
+std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t replicas,
                           std::uint64_t stride) {
-  if (method == WolffMethod::ccl) return SwendsenWangCuda::bytes(plan, systems, stride);
+  if (method == WolffMethod::ccl) return SwendsenWangCuda::bytes(plan, replicas, stride);
   // A queue; `persistent` also needs the spins as bits.
-  const std::uint64_t queues = plan.sites * systems * sizeof(Site);
-  return method == WolffMethod::persistent ? queues + plan.sites * systems / 8 : queues;
+  const std::uint64_t queues = plan.sites * replicas * sizeof(Site);
+  return method == WolffMethod::persistent ? queues + plan.sites * replicas / 8 : queues;
 }
 
 // On a plain lattice a search at Tc takes about L levels. Shortcuts reduce their number: near Tc
 // one rewired bond in a hundred sites is enough for a search to be faster than labelling all.
-WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems) {
+WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t replicas) {
   if (plan.slots > kMostSlots) return WolffMethod::ccl;
   const bool search =
-      systems >= kManySystems || plan.sites < kFewSites || plan.rewired_count * 100 >= plan.sites;
+      replicas >= kManyReplicas || plan.sites < kFewSites || plan.rewired_count * 100 >= plan.sites;
   return search ? WolffMethod::persistent : WolffMethod::ccl;
 }
 

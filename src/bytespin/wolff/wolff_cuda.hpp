@@ -1,15 +1,15 @@
-// Wolff updates of all systems on a CUDA device (wolff.hpp defines the update; same bits), by the
+// Wolff updates of all replicas on a CUDA device (wolff.hpp defines the update; same bits), by the
 // methods of WolffMethod:
 //
-//   frontier        one kernel per level of the search, over the queues of all systems; spins stay
+//   frontier        one kernel per level of the search, over the queues of all replicas; spins stay
 //                   bytes in global memory (wolff_frontier.cu)
 //   frontier-local  the same, but a block continues from its sites of the queue in shared memory
 //                   for some levels before it returns the rest (wolff_frontier.cu)
 //   persistent      one cooperative kernel makes all updates of a cycle; a group of blocks with its
-//                   own barrier processes a system (wolff_persistent.cu)
+//                   own barrier processes a replica (wolff_persistent.cu)
 //   ccl             labels the clusters of all bonds and flips the one of the seed (wolff_ccl.cu)
 //
-// Every method adds the sizes of the flipped clusters to DeviceSystems::pending.
+// Every method adds the sizes of the flipped clusters to DeviceReplicas::pending.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,31 +31,31 @@ class WolffCuda {
  public:
   virtual ~WolffCuda() = default;
 
-  // Queues `updates` updates of every system that the object was created for, numbered from
-  // systems.step on. frontier and frontier-local wait for the stream from time to time, to check
+  // Queues `updates` updates of every replica that the object was created for, numbered from
+  // replicas.step on. frontier and frontier-local wait for the stream from time to time, to check
   // whether the clusters are complete; the other methods never wait.
-  virtual void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) = 0;
+  virtual void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) = 0;
 };
 
-// Bytes of work space on the device; `stride` is DeviceSystems::stride, of `plan` only the numbers
+// Bytes of work space on the device; `stride` is DeviceReplicas::stride, of `plan` only the numbers
 // are used.
-std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t systems,
+std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t replicas,
                           std::uint64_t stride);
 
-// The systems' spins must stay in place, and the device memory of `plan` must outlive the result.
+// The replicas' spins must stay in place, and the device memory of `plan` must outlive the result.
 // Throws Error(device) if the work space does not fit, Error(usage) if the graph is too large for
 // the method.
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
-                                           const DeviceSystems& systems, cudaStream_t stream);
+                                           const DeviceReplicas& replicas, cudaStream_t stream);
 
 // The default method: the fastest near Tc (RESULTS.md). Only the numbers of `plan` are used.
-WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems);
+WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t replicas);
 
 // Used by make_wolff_cuda().
-std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t systems,
+std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t replicas,
                                                bool local);
-std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t systems);
-std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, const DeviceSystems& systems,
+std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t replicas);
+std::unique_ptr<WolffCuda> make_wolff_ccl(const DevicePlan& plan, const DeviceReplicas& replicas,
                                           cudaStream_t stream);
 
 }  // namespace rewise::bytespin

@@ -31,7 +31,7 @@ constexpr unsigned kMostUnits = 8;
 // itself, and the width of the frontier from which it shares work with other blocks.
 constexpr unsigned kTaken = 64, kRounds = 64, kWidth = 256;
 
-// The search of one system. Level k reads entries k % 4 and fills entries (k + 1) % 4.
+// The search of one replica. Level k reads entries k % 4 and fills entries (k + 1) % 4.
 struct Search {
   unsigned begin[4];  // of the frontier in the queue
   unsigned count[4];  // its size
@@ -42,32 +42,32 @@ struct Search {
 struct FrontierRun {
   DevicePlan plan;
   Geometry geometry;
-  DeviceSystems systems;
-  Search* searches;  // [systems]
-  Site* queues;      // [systems][sites]
-  unsigned* live;    // whether any system has a frontier after the last level of a unit
-  unsigned blocks;   // per system
+  DeviceReplicas replicas;
+  Search* searches;  // [replicas]
+  Site* queues;      // [replicas][sites]
+  unsigned* live;    // whether any replica has a frontier after the last level of a unit
+  unsigned blocks;   // per replica
 };
 
 template <class Spins>
-__device__ void plant(const FrontierRun& run, std::uint32_t who, std::uint32_t step) {
-  Search& search = run.searches[who];
-  const Words4 words = seed_words_of({run.systems.seed, who, step});
+__device__ void plant(const FrontierRun& run, std::uint32_t replica, std::uint32_t step) {
+  Search& search = run.searches[replica];
+  const Words4 words = seed_words_of({run.replicas.seed, replica, step});
   const Site seed = wolff_seed(words, run.plan.sites);
-  std::uint8_t* const spins = run.systems.system(who);
+  std::uint8_t* const spins = run.replicas.spins_of(replica);
   search = {};
   search.count[0] = 1;
   search.step = step;
   search.change = Spins::change(words, spins[seed], run.plan.states);
   Spins(spins, search.change).claim(seed, Spins::target(search.change));
-  run.queues[who * run.plan.sites] = seed;
-  run.systems.pending[who] += 1;
+  run.queues[replica * run.plan.sites] = seed;
+  run.replicas.pending[replica] += 1;
 }
 
 template <class Spins>
 __global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32_t step) {
-  const std::uint32_t who = blockIdx.x * blockDim.x + threadIdx.x;
-  if (who < run.systems.systems) plant<Spins>(run, who, step);
+  const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
+  if (replica < run.replicas.count) plant<Spins>(run, replica, step);
 }
 
 // A block processes some sites of the queue; returns how many joined the cluster.
@@ -89,8 +89,8 @@ __device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const 
 
 template <int kDim, bool kLocal, class Spins>
 __device__ void level(const FrontierRun& run, unsigned number) {
-  const std::uint32_t who = blockIdx.x / run.blocks, rank = blockIdx.x % run.blocks;
-  Search& search = run.searches[who];
+  const std::uint32_t replica = blockIdx.x / run.blocks, rank = blockIdx.x % run.blocks;
+  Search& search = run.searches[replica];
   const unsigned now = number % 4, next = (number + 1) % 4;
   const unsigned count = search.count[now], begin = search.begin[now];
   if (rank == 0 && threadIdx.x == 0) {
@@ -104,18 +104,18 @@ __device__ void level(const FrontierRun& run, unsigned number) {
   __shared__ GrowthFrontier frontier;
   __shared__ GrowthCounts counts;
   BlockGrowth<kDim> growth(run.plan, run.geometry, frontier, counts);
-  const Spins spins(run.systems.system(who), search.change);
-  const Update update{{run.systems.seed, who, search.step},
-                      run.plan.bond[run.systems.temperature(who)],
+  const Spins spins(run.replicas.spins_of(replica), search.change);
+  const Update update{{run.replicas.seed, replica, search.step},
+                      run.plan.bond[run.replicas.temperature(replica)],
                       Spins::target(search.change)};
-  Site* const sites = run.queues + who * run.plan.sites;
+  Site* const sites = run.queues + replica * run.plan.sites;
   const Queue queue{sites, &search.count[next], begin + count};
   unsigned joined = 0;
   for (; first < count; first += std::uint64_t{run.blocks} * kChunk) {
     const auto here = static_cast<unsigned>(min(std::uint64_t{kChunk}, count - first));
     joined += grow<kLocal>(growth, update, spins, queue, sites + begin + first, here);
   }
-  if (threadIdx.x == 0) atomicAdd(run.systems.pending + who, 1ull * joined);
+  if (threadIdx.x == 0) atomicAdd(run.replicas.pending + replica, 1ull * joined);
 }
 
 template <int kDim, bool kLocal, class Spins>
@@ -137,21 +137,21 @@ Kernel kernel_for(int dim, bool local) {
 CudaGraph make_unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) {
   return CudaGraph(stream, [&] {
     check_cuda(cudaMemsetAsync(run.live, 0, sizeof(unsigned), stream));
-    const LaunchShape shape{run.systems.systems * run.blocks, kThreads};
+    const LaunchShape shape{run.replicas.count * run.blocks, kThreads};
     for (unsigned number = 0; number < kUnit; ++number) launch(kernel, shape, stream, run, number);
   });
 }
 
 class Frontier final : public WolffCuda {
  public:
-  Frontier(const DevicePlan& plan, std::uint32_t systems, bool local)
-      : local_(local), searches_(systems), queues_(plan.sites * systems), live_(1) {
+  Frontier(const DevicePlan& plan, std::uint32_t replicas, bool local)
+      : local_(local), searches_(replicas), queues_(plan.sites * replicas), live_(1) {
     int device = 0, processors = 0;
     check_cuda(cudaGetDevice(&device));
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     const auto most = static_cast<std::uint32_t>(processors) * 4;
     const auto chunks = static_cast<std::uint32_t>(plan.sites / kTaken + 1);
-    run_.blocks = std::clamp(most / systems, 1u, chunks);
+    run_.blocks = std::clamp(most / replicas, 1u, chunks);
     run_.plan = plan;
     run_.geometry = Geometry::make(plan.lattice);
     run_.searches = searches_.data();
@@ -159,9 +159,9 @@ class Frontier final : public WolffCuda {
     run_.live = live_.data();
   }
 
-  void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
+  void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) override {
     if (!unit_) {
-      run_.systems = systems;
+      run_.replicas = replicas;
       const int dim = run_.plan.lattice.dim;
       unit_ = make_unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
                                         : kernel_for<ByteSpins>(dim, local_),
@@ -169,7 +169,7 @@ class Frontier final : public WolffCuda {
     }
     const auto plant = run_.plan.potts ? plant_seeds<StateSpins> : plant_seeds<ByteSpins>;
     for (std::uint32_t update = 0; update < updates; ++update) {
-      launch(plant, cover(systems.systems), stream, run_, systems.step + update);
+      launch(plant, cover(replicas.count), stream, run_, replicas.step + update);
       unsigned units = 0;
       do {
         units = std::clamp(units, 1u, kMostUnits);
@@ -190,9 +190,9 @@ class Frontier final : public WolffCuda {
 
 }  // namespace
 
-std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t systems,
+std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t replicas,
                                                bool local) {
-  return std::make_unique<Frontier>(plan, systems, local);
+  return std::make_unique<Frontier>(plan, replicas, local);
 }
 
 }  // namespace rewise::bytespin

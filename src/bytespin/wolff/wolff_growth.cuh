@@ -38,7 +38,7 @@ __device__ __forceinline__ bool claim_bit(std::uint32_t* word, std::uint32_t one
   return set ? (atomicOr(word, one) & one) == 0 : (atomicAnd(word, ~one) & one) != 0;
 }
 
-// A system's spins in global memory, a byte each. `change` is the new spin of the cluster's sites.
+// A replica's spins in global memory, a byte each. `change` is the new spin of the cluster's sites.
 struct ByteSpins {
   std::uint32_t* words;  // [sites / 4], the spins' bytes
 
@@ -135,7 +135,7 @@ __device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned w
   return DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
 }
 
-// One update of one system; `up` is the new spin of the cluster.
+// One update of one replica; `up` is the new spin of the cluster.
 struct Update {
   DrawKey key;
   Threshold bond;
@@ -147,10 +147,10 @@ struct Update {
 };
 
 __device__ __forceinline__ Words4 seed_words_of(const DrawKey& key) {
-  return random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
+  return random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
 }
 
-// Sites that do not fit into shared memory: the system's queue in global memory.
+// Sites that do not fit into shared memory: the replica's queue in global memory.
 struct Queue {
   Site* sites;      // [sites of the lattice]; every site enters at most once
   unsigned* added;  // number appended behind `end` so far
@@ -167,7 +167,7 @@ struct GrowthCounts {
   unsigned base;
 };
 
-// A block that processes one system. All threads of the block call the members with equal
+// A block that processes one replica. All threads of the block call the members with equal
 // arguments, except visit(). The number of the level only increases, so one barrier per level is
 // enough: what a level reads is not written again until two levels later.
 template <int kDim>
@@ -206,7 +206,7 @@ class BlockGrowth {
   // The frontier that next_level() reads.
   __device__ __forceinline__ Site* frontier() { return frontier_.sites[turn_ & 1u]; }
 
-  // Appends the frontier of the previous level, of which `claimed` joined, to the system's queue.
+  // Appends the frontier of the previous level, of which `claimed` joined, to the replica's queue.
   __device__ __forceinline__ void flush(Queue queue, unsigned claimed) {
     const unsigned here = min(claimed, kFrontier);
     if (threadIdx.x == 0) counts_.base = queue.end + atomicAdd(queue.added, here);

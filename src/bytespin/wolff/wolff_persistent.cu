@@ -2,12 +2,12 @@
 // first with a wave-front queue and a barrier between levels, through all updates of a cycle.
 //
 // In the paper the barrier spans the grid and all blocks share each level. Here a group of blocks,
-// with its own barrier, processes a system: with as many systems as multiprocessors a group is one
-// block and its barrier is __syncthreads(). Only wide levels are shared by the group: one block
+// with its own barrier, processes a replica: with as many replicas as multiprocessors a group is
+// one block and its barrier is __syncthreads(). Only wide levels are shared by the group: one block
 // leads, keeps the frontier in its shared memory and processes narrow levels alone, because near Tc
 // a cluster of 2 10^5 sites has levels of 100 sites, which cost less than a barrier across blocks.
 //
-// The systems' spins are packed to bits for the length of the launch. The leader holds them in
+// The replicas' spins are packed to bits for the length of the launch. The leader holds them in
 // shared memory if they fit (L = 1024 in 2D does) and copies them to the group for wide levels.
 // Potts: spins stay bytes in global memory.
 //
@@ -95,7 +95,7 @@ struct CandidateShared {
   std::uint32_t modified_site[2][kModified];
 };
 
-// A block that processes one system; all threads call the public members. A turn lies between two
+// A block that processes one replica; all threads call the public members. A turn lies between two
 // barriers: it reads one half of the buffers and fills the other.
 template <int kDim, class Spins>
 class CandidateGrowth {
@@ -335,19 +335,19 @@ struct BlockGroup {
   unsigned begin, end;  // of the frontier in the queue
   std::uint32_t step;
   std::uint32_t change;  // of the cluster's sites
-  unsigned over;         // the system's updates are done
+  unsigned over;         // the replica's updates are done
 };
 
 struct PersistentRun {
   DevicePlan plan;
   Geometry geometry;
-  DeviceSystems systems;
+  DeviceReplicas replicas;
   std::uint32_t updates;
   unsigned groups, blocks;  // blocks to a group
   unsigned capacity;        // of a half of the candidates' buffer
   // Shared levels begin above so many candidates and end below so many sites.
   unsigned together, alone;
-  std::uint64_t words;    // of a system's bits
+  std::uint64_t words;    // of a replica's bits
   BlockGroup* group;      // [groups]
   std::uint32_t* planes;  // [groups][words]
   Site* queues;           // [groups][sites]
@@ -362,7 +362,7 @@ struct Memory {
 // The form in which the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
 
-// A block's part in the updates of its group's systems; rank 0 leads. All threads of a block call
+// A block's part in the updates of its group's replicas; rank 0 leads. All threads of a block call
 // all members.
 template <int kDim, Hold kHold>
 class Member {
@@ -388,21 +388,21 @@ class Member {
         common_(run.plan, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
                 common) {}
 
-  __device__ __forceinline__ void serve(std::uint32_t who) {
-    std::uint8_t* const spins = run_.systems.system(who);
+  __device__ __forceinline__ void serve(std::uint32_t replica) {
+    std::uint8_t* const spins = run_.replicas.spins_of(replica);
     if constexpr (kBits) {
       for (std::uint64_t w = thread(); w < run_.words; w += threads()) plane_[w] = packed(spins, w);
     }
     barrier_.wait();
     if (rank_ == 0) {
-      lead(who);
+      lead(replica);
     } else {
-      follow(who);
+      follow(replica);
     }
     if constexpr (kBits) {
       for (std::uint64_t w = thread(); w < run_.words; w += threads()) unpack(plane_[w], spins, w);
     }
-    if (flipped_ > 0) atomicAdd(run_.systems.pending + who, flipped_);
+    if (flipped_ > 0) atomicAdd(run_.replicas.pending + replica, flipped_);
     flipped_ = 0;
     barrier_.wait();
   }
@@ -423,31 +423,32 @@ class Member {
       return {};  // update() says how states change
     }
   }
-  __device__ __forceinline__ GroupSpins group_spins(std::uint32_t who, std::uint32_t change) const {
+  __device__ __forceinline__ GroupSpins group_spins(std::uint32_t replica,
+                                                    std::uint32_t change) const {
     if constexpr (kBits) {
       return GroupSpins{plane_};
     } else {
-      return {run_.systems.system(who), change};
+      return {run_.replicas.spins_of(replica), change};
     }
   }
 
-  __device__ __forceinline__ void lead(std::uint32_t who) {
+  __device__ __forceinline__ void lead(std::uint32_t replica) {
     take_plane();
     if (threadIdx.x == 0) group_.over = 0;
-    for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) update(who, ahead);
+    for (std::uint32_t ahead = 0; ahead < run_.updates; ++ahead) update(replica, ahead);
     give_plane();
     if (threadIdx.x == 0) group_.over = 1;
     barrier_.wait();
   }
 
-  __device__ __forceinline__ void follow(std::uint32_t who) {
+  __device__ __forceinline__ void follow(std::uint32_t replica) {
     while (true) {
       barrier_.wait();
       if (group_.over != 0) return;
-      const Update update{{run_.systems.seed, who, group_.step},
-                          run_.plan.bond[run_.systems.temperature(who)],
+      const Update update{{run_.replicas.seed, replica, group_.step},
+                          run_.plan.bond[run_.replicas.temperature(replica)],
                           kBits ? group_.change != 0 : StateSpins::target(group_.change)};
-      common_levels(update, group_spins(who, group_.change), group_.begin, group_.end);
+      common_levels(update, group_spins(replica, group_.change), group_.begin, group_.end);
     }
   }
 
@@ -466,15 +467,15 @@ class Member {
   }
 
   // One update, by the leader.
-  __device__ __forceinline__ void update(std::uint32_t who, std::uint32_t ahead) {
-    const DrawKey key = run_.systems.key(who, ahead);
-    const Threshold bond = run_.plan.bond[run_.systems.temperature(who)];
+  __device__ __forceinline__ void update(std::uint32_t replica, std::uint32_t ahead) {
+    const DrawKey key = run_.replicas.key(replica, ahead);
+    const Threshold bond = run_.plan.bond[run_.replicas.temperature(replica)];
     const Words4 words = seed_words_of(key);
     const Site seed = wolff_seed(words, run_.plan.sites);
     std::uint32_t change = 0;
     if constexpr (!kBits) {
-      change = StateSpins::change(words, state_of(who, seed), run_.plan.states);
-      growth_.set_spins({run_.systems.system(who), change});
+      change = StateSpins::change(words, state_of(replica, seed), run_.plan.states);
+      growth_.set_spins({run_.replicas.spins_of(replica), change});
     }
     growth_.start(BondDraws(key, bond), seed);
     if constexpr (kBits) change = growth_.up() ? 1 : 0;
@@ -495,8 +496,8 @@ class Member {
     flipped_ += growth_.take_flipped();
   }
 
-  __device__ __forceinline__ std::uint32_t state_of(std::uint32_t who, Site site) const {
-    auto* const words = reinterpret_cast<std::uint32_t*>(run_.systems.system(who));
+  __device__ __forceinline__ std::uint32_t state_of(std::uint32_t replica, Site site) const {
+    auto* const words = reinterpret_cast<std::uint32_t*>(run_.replicas.spins_of(replica));
     return peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 0xffu;
   }
 
@@ -510,7 +511,7 @@ class Member {
       group_.change = change;
     }
     barrier_.wait();
-    common_levels(update, group_spins(update.key.who, change), growth_.queue_begin(),
+    common_levels(update, group_spins(update.key.replica, change), growth_.queue_begin(),
                   growth_.queue_end());
     take_plane();
     growth_.set_queue(begin_, end_);
@@ -564,8 +565,9 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   auto* const candidates = reinterpret_cast<Candidate*>(dynamic);
   const Memory memory{reinterpret_cast<std::uint32_t*>(candidates + 2 * run.capacity), candidates};
   Member<kDim, kHold> member(run, memory, counts, common);
-  for (std::uint32_t who = blockIdx.x / run.blocks; who < run.systems.systems; who += run.groups) {
-    member.serve(who);
+  for (std::uint32_t replica = blockIdx.x / run.blocks; replica < run.replicas.count;
+       replica += run.groups) {
+    member.serve(replica);
   }
 }
 
@@ -588,7 +590,7 @@ unsigned attribute(cudaDeviceAttr which) {
 
 class Persistent final : public WolffCuda {
  public:
-  Persistent(const DevicePlan& plan, std::uint32_t systems) {
+  Persistent(const DevicePlan& plan, std::uint32_t replicas) {
     run_.plan = plan;
     run_.geometry = Geometry::make(plan.lattice);
     run_.words = plan.potts ? 0 : (plan.sites + 31) / 32;
@@ -616,8 +618,8 @@ class Persistent final : public WolffCuda {
         &per, kernel_, static_cast<int>(shape_.threads), shape_.shared));
     const unsigned processors = attribute(cudaDevAttrMultiProcessorCount);
     const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
-    run_.groups = std::min(systems, most);
-    // Small systems have no shared levels.
+    run_.groups = std::min(replicas, most);
+    // Small replicas have no shared levels.
     const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
     run_.blocks = std::clamp(std::min(most, processors) / run_.groups, 1u, useful);
     shape_.blocks = run_.groups * run_.blocks;
@@ -629,8 +631,8 @@ class Persistent final : public WolffCuda {
     run_.queues = queues_.data();
   }
 
-  void run(const DeviceSystems& systems, std::uint32_t updates, cudaStream_t stream) override {
-    run_.systems = systems;
+  void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) override {
+    run_.replicas = replicas;
     run_.updates = updates;
     group_.clear(stream);
     launch(kernel_, shape_, stream, run_);
@@ -647,8 +649,8 @@ class Persistent final : public WolffCuda {
 
 }  // namespace
 
-std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t systems) {
-  return std::make_unique<Persistent>(plan, systems);
+std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t replicas) {
+  return std::make_unique<Persistent>(plan, replicas);
 }
 
 }  // namespace rewise::bytespin

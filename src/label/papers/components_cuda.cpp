@@ -31,7 +31,7 @@ CudaComponents label_components_cuda(const BondConfiguration& configuration, Lab
   const DeviceStream on_device(device);
   const cudaStream_t stream = on_device.get();
   const std::uint64_t sites = configuration.sites;
-  LabelField field;
+  LabelArrays field;
   field.geometry = Geometry::make(configuration.lattice);
   field.dim = configuration.lattice.dim;
   field.sites = sites;

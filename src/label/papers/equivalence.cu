@@ -44,14 +44,15 @@ struct Equivalences {
   std::uint32_t* references;
 };
 
-__device__ __forceinline__ Equivalences equivalences(const LabelField& field, bool references,
-                                                     std::uint32_t system) {
-  return {field.of(field.label, system), field.of(references ? field.parent : field.label, system)};
+__device__ __forceinline__ Equivalences equivalences(const LabelArrays& field, bool references,
+                                                     std::uint32_t replica) {
+  return {field.of(field.label, replica),
+          field.of(references ? field.parent : field.label, replica)};
 }
 
 // The smallest label of a site's neighbours.
 template <int kDim>
-__device__ __forceinline__ std::uint32_t least_around(const LabelField& field,
+__device__ __forceinline__ std::uint32_t least_around(const LabelArrays& field,
                                                       const std::uint8_t* bonds,
                                                       const std::uint32_t* label, Site site) {
   const Geometry& g = field.geometry;
@@ -69,12 +70,12 @@ __device__ __forceinline__ std::uint32_t least_around(const LabelField& field,
 }
 
 template <int kDim>
-__device__ __forceinline__ bool scan_site(const LabelField& field, bool references,
+__device__ __forceinline__ bool scan_site(const LabelArrays& field, bool references,
                                           const Item& item) {
-  const Equivalences e = equivalences(field, references, item.who);
+  const Equivalences e = equivalences(field, references, item.replica);
   const auto site = static_cast<Site>(item.index);
   const std::uint32_t least =
-      least_around<kDim>(field, field.of(field.bonds, item.who), e.label, site);
+      least_around<kDim>(field, field.of(field.bonds, item.replica), e.label, site);
   const std::uint32_t label = load(e.label + site);
   if (least >= label) return false;
   atomicMin(e.references + label, least);
@@ -83,17 +84,17 @@ __device__ __forceinline__ bool scan_site(const LabelField& field, bool referenc
 
 template <int kDim>
 __global__ void __launch_bounds__(kItemThreads)
-    scan_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
-               SystemItems items) {
+    scan_sites(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+               ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
   report(flags, item.index < items.items && scan_site<kDim>(field, references, item));
 }
 
-__device__ __forceinline__ bool scan_shortcut(const LabelField& field, bool references,
+__device__ __forceinline__ bool scan_shortcut(const LabelArrays& field, bool references,
                                               const Item& item) {
-  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return false;
-  const Equivalences e = equivalences(field, references, item.who);
+  if (field.shortcut_on[item.replica * field.shortcut_count + item.index] == 0) return false;
+  const Equivalences e = equivalences(field, references, item.replica);
   const SitePair bond = field.shortcuts[item.index];
   const std::uint32_t a = load(e.label + bond.a), b = load(e.label + bond.b);
   if (a == b) return false;
@@ -102,16 +103,16 @@ __device__ __forceinline__ bool scan_shortcut(const LabelField& field, bool refe
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    scan_shortcuts(const __grid_constant__ LabelField field, bool references, PassFlags flags,
-                   SystemItems items) {
+    scan_shortcuts(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+                   ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
   report(flags, item.index < items.items && scan_shortcut(field, references, item));
 }
 
-__device__ __forceinline__ void analyse_site(const LabelField& field, bool references,
+__device__ __forceinline__ void analyse_site(const LabelArrays& field, bool references,
                                              const Item& item) {
-  const Equivalences e = equivalences(field, references, item.who);
+  const Equivalences e = equivalences(field, references, item.replica);
   if (!references) return take_end(e.label, item.index);
   const std::uint32_t label = load(e.label + item.index);
   if (label != item.index) return;
@@ -120,55 +121,55 @@ __device__ __forceinline__ void analyse_site(const LabelField& field, bool refer
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    analyse_sites(const __grid_constant__ LabelField field, bool references, PassFlags flags,
-                  SystemItems items) {
+    analyse_sites(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+                  ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items || *flags.changed == 0) return;
   analyse_site(field, references, item);
 }
 
 // Only with references, which are constant during this kernel.
-__device__ __forceinline__ void relabel_site(const LabelField& field, const Item& item) {
-  const Equivalences e = equivalences(field, true, item.who);
+__device__ __forceinline__ void relabel_site(const LabelArrays& field, const Item& item) {
+  const Equivalences e = equivalences(field, true, item.replica);
   const std::uint32_t label = e.label[item.index], reference = e.references[label];
   if (reference != label) e.label[item.index] = reference;
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    relabel_sites(const __grid_constant__ LabelField field, PassFlags flags, SystemItems items) {
+    relabel_sites(const __grid_constant__ LabelArrays field, PassFlags flags, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items && *flags.changed != 0) relabel_site(field, item);
 }
 
-__device__ __forceinline__ void start_site(const LabelField& field, bool references,
+__device__ __forceinline__ void start_site(const LabelArrays& field, bool references,
                                            const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  field.of(field.label, item.who)[site] = site;
-  if (references) field.of(field.parent, item.who)[site] = site;
-  field.of(field.size, item.who)[site] = 0;
+  field.of(field.label, item.replica)[site] = site;
+  if (references) field.of(field.parent, item.replica)[site] = site;
+  field.of(field.size, item.replica)[site] = 0;
 }
 
-__global__ void start_sites(const __grid_constant__ LabelField field, bool references,
-                            SystemItems items) {
+__global__ void start_sites(const __grid_constant__ LabelArrays field, bool references,
+                            ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) start_site(field, references, item);
 }
 
 }  // namespace
 
-void launch_equivalence_start(const LabelField& field, bool references, cudaStream_t stream) {
-  launch(start_sites, SystemItems(field.sites, field.systems), stream, field, references);
+void launch_equivalence_start(const LabelArrays& field, bool references, cudaStream_t stream) {
+  launch(start_sites, ReplicaItems(field.sites, field.replicas), stream, field, references);
 }
 
-void launch_equivalence(const LabelField& field, bool references, const PassFlags& flags,
+void launch_equivalence(const LabelArrays& field, bool references, const PassFlags& flags,
                         cudaStream_t stream) {
-  const SystemItems items(field.sites, field.systems, field.part);
+  const ReplicaItems items(field.sites, field.replicas, field.part);
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       launch(scan_sites<kDim>, items, stream, field, references, flags);
     }
   });
-  launch(scan_shortcuts, SystemItems(field.shortcut_count, field.systems), stream, field,
+  launch(scan_shortcuts, ReplicaItems(field.shortcut_count, field.replicas), stream, field,
          references, flags);
   launch(analyse_sites, items, stream, field, references, flags);
   if (references) launch(relabel_sites, items, stream, field, flags);

@@ -21,11 +21,11 @@ bool has_pairs(LabelMethod method) {
          (is_tiled(method) && merge_method(method) == MergeMethod::relax);
 }
 
-LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelField& field) {
+LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelArrays& field) {
   return LabelTiles::make(field.geometry, has_tiles(method) ? field.dim : 0, tile);
 }
 
-std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelField& field) {
+std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelArrays& field) {
   if (!has_pairs(method)) return 0;
   return std::max<std::uint64_t>(relax_pairs(field, make_tiles(method, tile, field)), 1);
 }
@@ -68,29 +68,30 @@ class FixedPoint {
 };
 
 LabellerCuda::LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
-                           const LabelField& field)
+                           const LabelArrays& field)
     : stream_(stream), method_(method), tile_(tile), fixed_point_(std::make_unique<FixedPoint>()) {
   root_pairs_.capacity = pair_capacity(method, tile, field);
-  pairs_ = DeviceBuffer<Site>(2 * field.systems * root_pairs_.capacity);
-  pair_counts_ = DeviceBuffer<unsigned long long>(field.systems);
+  pairs_ = DeviceBuffer<Site>(2 * field.replicas * root_pairs_.capacity);
+  pair_counts_ = DeviceBuffer<unsigned long long>(field.replicas);
   root_pairs_.pairs = pairs_.data();
   root_pairs_.count = pair_counts_.data();
 }
 
 LabellerCuda::~LabellerCuda() = default;
 
-std::uint64_t LabellerCuda::bytes(LabelMethod method, std::uint32_t tile, const LabelField& field) {
-  return field.systems * (2 * sizeof(Site) * pair_capacity(method, tile, field) + 8);
+std::uint64_t LabellerCuda::bytes(LabelMethod method, std::uint32_t tile,
+                                  const LabelArrays& field) {
+  return field.replicas * (2 * sizeof(Site) * pair_capacity(method, tile, field) + 8);
 }
 
-void LabellerCuda::within(const LabelField& field) {
+void LabellerCuda::within(const LabelArrays& field) {
   passes_ = 0;
   if (!has_tiles(method_)) return;
   const TileMethod method = is_tiled(method_) ? tile_method(method_) : TileMethod::self_label;
   launch_tile_labels(field, make_tiles(method_, tile_, field), method, stream_);
 }
 
-void LabellerCuda::across(const LabelField& field) {
+void LabellerCuda::across(const LabelArrays& field) {
   if (!has_tiles(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
     launch_equivalence_start(field, references, stream_);

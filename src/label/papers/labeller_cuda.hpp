@@ -21,33 +21,33 @@ namespace rewise {
 // Input and output of the methods: the occupied bonds of a lattice and the labels, for all
 // replicas. A view, passed to kernels by value. Extents are 1 or more. The boundary is open if the
 // bonds that close it are not occupied. A label is the smallest site of its cluster.
-struct LabelField {
+struct LabelArrays {
   Geometry geometry;
   int dim = 0;  // 0: shortcuts only
   std::uint64_t sites = 0;
-  std::uint32_t systems = 1;
+  std::uint32_t replicas = 1;
   std::uint64_t stride = 0;             // distance between replicas in sites, a multiple of 256
-  std::uint8_t* bonds = nullptr;        // [systems][stride] bit k: the bond ahead in direction k
+  std::uint8_t* bonds = nullptr;        // [replicas][stride] bit k: the bond ahead in direction k
   const SitePair* shortcuts = nullptr;  // [shortcut_count] rewired and imported bonds
   std::uint64_t shortcut_count = 0;     // per replica
-  const std::uint8_t* shortcut_on = nullptr;  // [systems][shortcut_count] occupied
-  std::uint32_t* label = nullptr;             // [systems][stride]
-  std::uint32_t* parent = nullptr;            // [systems][stride] work space; unused by `kalentev`
-  std::uint32_t* size = nullptr;  // [systems][stride] work space; 0 after methods without tiles
+  const std::uint8_t* shortcut_on = nullptr;  // [replicas][shortcut_count] occupied
+  std::uint32_t* label = nullptr;             // [replicas][stride]
+  std::uint32_t* parent = nullptr;            // [replicas][stride] work space; unused by `kalentev`
+  std::uint32_t* size = nullptr;  // [replicas][stride] work space; 0 after methods without tiles
   DevicePart part = {};           // the subdomain of every replica that belongs to a rank
 
   // The first element of a replica in an array of sites.
   template <class T>
-  RW_HD T* of(T* array, std::uint32_t system) const {
-    return array + system * stride;
+  RW_HD T* of(T* array, std::uint32_t replica) const {
+    return array + replica * stride;
   }
 };
 
 // Pairs of tile roots that a bond between tiles or a shortcut joins, for `relax` and `fast`.
 struct RootPairs {
-  std::uint64_t capacity = 0;           // per system
-  Site* pairs = nullptr;                // [systems][capacity][2]
-  unsigned long long* count = nullptr;  // [systems]
+  std::uint64_t capacity = 0;           // per replica
+  Site* pairs = nullptr;                // [replicas][capacity][2]
+  unsigned long long* count = nullptr;  // [replicas]
 };
 
 class FixedPoint;
@@ -58,16 +58,16 @@ class LabellerCuda {
   // `field` as passed to run(), except that pointers may be unset. `tile`: as returned by
   // tile_edge(). `stream` must outlive this object.
   LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
-               const LabelField& field);
+               const LabelArrays& field);
   ~LabellerCuda();
 
   // Bytes of the work space.
-  static std::uint64_t bytes(LabelMethod method, std::uint32_t tile, const LabelField& field);
+  static std::uint64_t bytes(LabelMethod method, std::uint32_t tile, const LabelArrays& field);
 
   // Labels every site of every replica. Calls `between` after the tiles are labelled (at once by
   // methods without tiles). Iterating methods synchronise with the device.
   template <class F>
-  void run(const LabelField& field, const F& between) {
+  void run(const LabelArrays& field, const F& between) {
     within(field);
     between();
     across(field);
@@ -78,8 +78,8 @@ class LabellerCuda {
   std::uint64_t passes() const { return passes_; }
 
  private:
-  void within(const LabelField& field);
-  void across(const LabelField& field);
+  void within(const LabelArrays& field);
+  void across(const LabelArrays& field);
 
   const cudaStream_t stream_;
   const LabelMethod method_;

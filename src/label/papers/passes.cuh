@@ -1,7 +1,7 @@
 // Shared by the kernels of fixed-point passes.
 #pragma once
 
-#include "src/cuda/system_items.cuh"
+#include "src/cuda/replica_items.cuh"
 #include "src/label/papers/kernels.hpp"
 
 namespace rewise::papers {

@@ -17,7 +17,7 @@ struct TileBorders {
   FastDiv inner[kMaxDim]{};  // sites of a hyperplane below direction k
 };
 
-TileBorders tile_borders(const LabelField& field, const LabelTiles& tiles) {
+TileBorders tile_borders(const LabelArrays& field, const LabelTiles& tiles) {
   TileBorders borders;
   for (int k = 0; k < field.dim; ++k) {
     const std::uint64_t bonds = field.sites / field.geometry.extent[k] * tiles.along[k].divisor;
@@ -33,7 +33,7 @@ struct Ends {
 };
 
 // Returns bond `index` across the borders along direction k.
-__device__ __forceinline__ Ends border_ends(const LabelField& field, const LabelTiles& tiles,
+__device__ __forceinline__ Ends border_ends(const LabelArrays& field, const LabelTiles& tiles,
                                             const TileBorders& borders, const std::uint8_t* bonds,
                                             int k, std::uint32_t index) {
   const Geometry& g = field.geometry;
@@ -51,10 +51,10 @@ __device__ __forceinline__ Ends border_ends(const LabelField& field, const Label
 }
 
 // Lists the roots of a bond's ends if they differ, unless the lane before has the same pair.
-__device__ __forceinline__ void note(const LabelField& field, const RootPairs& pairs,
-                                     std::uint32_t system, const Ends& ends) {
+__device__ __forceinline__ void note(const LabelArrays& field, const RootPairs& pairs,
+                                     std::uint32_t replica, const Ends& ends) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t* parent = field.of(field.parent, system);
+  const std::uint32_t* parent = field.of(field.parent, replica);
   const Site a = ends.joined ? parent[ends.a] : 0, b = ends.joined ? parent[ends.b] : 0;
   const Site left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = lane != 0 && left_a == a && left_b == b;
@@ -62,48 +62,48 @@ __device__ __forceinline__ void note(const LabelField& field, const RootPairs& p
   if (all == 0) return;
   unsigned long long begin = 0;
   if (lane == 0) {
-    begin = atomicAdd(pairs.count + system, static_cast<unsigned long long>(__popc(all)));
+    begin = atomicAdd(pairs.count + replica, static_cast<unsigned long long>(__popc(all)));
   }
   begin = __shfl_sync(~0u, begin, 0);
   if ((all >> lane & 1u) == 0) return;
   const auto before = static_cast<unsigned>(__popc(all & ((1u << lane) - 1)));
-  Site* pair = pairs.pairs + 2 * (system * pairs.capacity + begin + before);
+  Site* pair = pairs.pairs + 2 * (replica * pairs.capacity + begin + before);
   pair[0] = a;
   pair[1] = b;
 }
 
-__device__ __forceinline__ void note_border(const LabelField& field, const LabelTiles& tiles,
+__device__ __forceinline__ void note_border(const LabelArrays& field, const LabelTiles& tiles,
                                             const TileBorders& borders, const RootPairs& pairs,
                                             const Item& item) {
   Ends ends;
   if (item.index < borders.first[field.dim]) {
     int k = 0;
     while (item.index >= borders.first[k + 1]) ++k;
-    ends = border_ends(field, tiles, borders, field.of(field.bonds, item.who), k,
+    ends = border_ends(field, tiles, borders, field.of(field.bonds, item.replica), k,
                        static_cast<std::uint32_t>(item.index - borders.first[k]));
   }
-  note(field, pairs, item.who, ends);
+  note(field, pairs, item.replica, ends);
 }
 
-__device__ __forceinline__ void note_shortcut(const LabelField& field, const RootPairs& pairs,
+__device__ __forceinline__ void note_shortcut(const LabelArrays& field, const RootPairs& pairs,
                                               const Item& item) {
   Ends ends;
   const std::uint64_t count = field.shortcut_count;
-  if (item.index < count && field.shortcut_on[item.who * count + item.index] != 0) {
+  if (item.index < count && field.shortcut_on[item.replica * count + item.index] != 0) {
     ends = {true, field.shortcuts[item.index].a, field.shortcuts[item.index].b};
   }
-  note(field, pairs, item.who, ends);
+  note(field, pairs, item.replica, ends);
 }
 
-__global__ void note_borders(const __grid_constant__ LabelField field,
+__global__ void note_borders(const __grid_constant__ LabelArrays field,
                              const __grid_constant__ LabelTiles tiles,
                              const __grid_constant__ TileBorders borders,
-                             const __grid_constant__ RootPairs pairs, SystemItems items) {
+                             const __grid_constant__ RootPairs pairs, ReplicaItems items) {
   note_border(field, tiles, borders, pairs, item_of(items));
 }
 
-__global__ void note_shortcuts(const __grid_constant__ LabelField field,
-                               const __grid_constant__ RootPairs pairs, SystemItems items) {
+__global__ void note_shortcuts(const __grid_constant__ LabelArrays field,
+                               const __grid_constant__ RootPairs pairs, ReplicaItems items) {
   note_shortcut(field, pairs, item_of(items));
 }
 
@@ -115,12 +115,12 @@ __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pai
 }
 
 // The threads of a replica stride over its pairs.
-__device__ __forceinline__ bool relax_system(const LabelField& field, const RootPairs& pairs,
-                                             std::uint32_t system, std::uint64_t thread,
-                                             std::uint64_t threads) {
-  std::uint32_t* label = field.of(field.label, system);
-  const Site* list = pairs.pairs + 2 * system * pairs.capacity;
-  const std::uint64_t count = pairs.count[system];
+__device__ __forceinline__ bool relax_replica(const LabelArrays& field, const RootPairs& pairs,
+                                              std::uint32_t replica, std::uint64_t thread,
+                                              std::uint64_t threads) {
+  std::uint32_t* label = field.of(field.label, replica);
+  const Site* list = pairs.pairs + 2 * replica * pairs.capacity;
+  const std::uint64_t count = pairs.count[replica];
   bool changed = false;
   for (std::uint64_t i = thread; i < count; i += threads) {
     changed = relax_pair(label, list + 2 * i) || changed;
@@ -129,56 +129,56 @@ __device__ __forceinline__ bool relax_system(const LabelField& field, const Root
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    relax_pairs_once(const __grid_constant__ LabelField field,
-                     const __grid_constant__ RootPairs pairs, PassFlags flags, SystemItems items) {
+    relax_pairs_once(const __grid_constant__ LabelArrays field,
+                     const __grid_constant__ RootPairs pairs, PassFlags flags, ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  const std::uint64_t threads = std::uint64_t{items.blocks.per_system.divisor} * kItemThreads;
-  report(flags, relax_system(field, pairs, item.who, item.index, threads));
+  const std::uint64_t threads = std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads;
+  report(flags, relax_replica(field, pairs, item.replica, item.index, threads));
 }
 
-__device__ __forceinline__ void resolve_site(const LabelField& field, const Item& item) {
-  const Site root = field.of(field.parent, item.who)[item.index];
+__device__ __forceinline__ void resolve_site(const LabelArrays& field, const Item& item) {
+  const Site root = field.of(field.parent, item.replica)[item.index];
   if (root == item.index) return;
-  std::uint32_t* label = field.of(field.label, item.who);
+  std::uint32_t* label = field.of(field.label, item.replica);
   label[item.index] = label[root];
 }
 
-__global__ void resolve_sites(const __grid_constant__ LabelField field, SystemItems items) {
+__global__ void resolve_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) resolve_site(field, item);
 }
 
 }  // namespace
 
-std::uint64_t relax_pairs(const LabelField& field, const LabelTiles& tiles) {
+std::uint64_t relax_pairs(const LabelArrays& field, const LabelTiles& tiles) {
   return tile_borders(field, tiles).first[field.dim] + field.shortcut_count;
 }
 
-void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const RootPairs& pairs,
+void launch_find_pairs(const LabelArrays& field, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(pairs.count, 0, field.systems * sizeof(*pairs.count), stream));
+  check_cuda(cudaMemsetAsync(pairs.count, 0, field.replicas * sizeof(*pairs.count), stream));
   const TileBorders borders = tile_borders(field, tiles);
   if (field.dim > 0) {
-    const SystemItems items(borders.first[field.dim], field.systems);
+    const ReplicaItems items(borders.first[field.dim], field.replicas);
     launch(note_borders, items, stream, field, tiles, borders, pairs);
   }
   if (field.shortcut_count > 0) {
-    const SystemItems items(field.shortcut_count, field.systems);
+    const ReplicaItems items(field.shortcut_count, field.replicas);
     launch(note_shortcuts, items, stream, field, pairs);
   }
 }
 
-void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
+void launch_relax(const LabelArrays& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
-  const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.replicas, kItemThreads);
+  const ReplicaItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.replicas);
   launch(relax_pairs_once, items, stream, field, pairs, flags);
 }
 
-void launch_resolve(const LabelField& field, cudaStream_t stream) {
-  const SystemItems items(field.sites, field.systems);
+void launch_resolve(const LabelArrays& field, cudaStream_t stream) {
+  const ReplicaItems items(field.sites, field.replicas);
   launch(resolve_sites, items, stream, field);
 }
 

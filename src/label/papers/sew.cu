@@ -14,7 +14,7 @@
 #include <algorithm>
 
 #include "src/cuda/bits.cuh"
-#include "src/cuda/system_items.cuh"
+#include "src/cuda/replica_items.cuh"
 #include "src/label/papers/kernels.hpp"
 
 namespace rewise::papers {
@@ -79,8 +79,8 @@ struct SewTrees {
   }
 };
 
-__device__ __forceinline__ SewTrees trees_of(const LabelField& field, std::uint32_t system) {
-  return {field.of(field.parent, system), field.of(field.size, system)};
+__device__ __forceinline__ SewTrees trees_of(const LabelArrays& field, std::uint32_t replica) {
+  return {field.of(field.parent, replica), field.of(field.size, replica)};
 }
 
 // A seam: the bonds in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
@@ -111,7 +111,7 @@ struct Seam {
 // Returns the seam of a box across direction k. In directions after k, bits of `part` choose the
 // half; the halves in directions before k are joined already. Empty where the lattice ends before.
 template <int kDim>
-__device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const SewLevel& level,
+__device__ __forceinline__ Seam<kDim> seam_of(const LabelArrays& field, const SewLevel& level,
                                               const std::uint32_t* corner, int k, unsigned part) {
   Seam<kDim> seam;
   seam.direction = k;
@@ -136,12 +136,12 @@ __device__ __forceinline__ Seam<kDim> seam_of(const LabelField& field, const Sew
 // Inserts the bonds of `seams` independent seams, seam_at(part). `seams` is a power of two; the
 // first seam is the longest.
 template <int kDim, class F>
-__device__ __forceinline__ void insert_seams(const LabelField& field, std::uint32_t system,
+__device__ __forceinline__ void insert_seams(const LabelArrays& field, std::uint32_t replica,
                                              unsigned seams, const F& seam_at) {
   __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
   const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
-  const std::uint8_t* bonds = field.of(field.bonds, system);
-  const SewTrees trees = trees_of(field, system);
+  const std::uint8_t* bonds = field.of(field.bonds, replica);
+  const SewTrees trees = trees_of(field, replica);
   const Seam<kDim> mine = seam_at(threadIdx.x / each);
   const std::uint64_t count = mine.count(), most = seam_at(0).count();
   for (std::uint64_t begin = 0; begin < most; begin += each) {
@@ -158,8 +158,8 @@ __device__ __forceinline__ void insert_seams(const LabelField& field, std::uint3
 }
 
 template <int kDim>
-__device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel& level,
-                                        std::uint32_t system, std::uint32_t box) {
+__device__ __forceinline__ void sew_box(const LabelArrays& field, const SewLevel& level,
+                                        std::uint32_t replica, std::uint32_t box) {
   std::uint32_t corner[kDim];
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
@@ -168,22 +168,22 @@ __device__ __forceinline__ void sew_box(const LabelField& field, const SewLevel&
     box = rest;
   }
   for (int k = 0; k < kDim; ++k) {
-    insert_seams<kDim>(field, system, 1u << (kDim - 1 - k),
+    insert_seams<kDim>(field, replica, 1u << (kDim - 1 - k),
                        [&](unsigned part) { return seam_of<kDim>(field, level, corner, k, part); });
   }
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
-    sew_boxes(const __grid_constant__ LabelField field, const __grid_constant__ SewLevel level,
-              FastDiv boxes_per_system) {
-  const std::uint32_t system = boxes_per_system.quotient(blockIdx.x);
-  sew_box<kDim>(field, level, system, blockIdx.x - system * boxes_per_system.divisor);
+    sew_boxes(const __grid_constant__ LabelArrays field, const __grid_constant__ SewLevel level,
+              FastDiv boxes_per_replica) {
+  const std::uint32_t replica = boxes_per_replica.quotient(blockIdx.x);
+  sew_box<kDim>(field, level, replica, blockIdx.x - replica * boxes_per_replica.divisor);
 }
 
 // One block inserts the periodic (wrapping) bonds.
 template <int kDim>
-__device__ __forceinline__ void sew_wrapping(const LabelField& field, std::uint32_t system) {
+__device__ __forceinline__ void sew_wrapping(const LabelArrays& field, std::uint32_t replica) {
   for (int k = 0; k < kDim; ++k) {
     Seam<kDim> seam;
     seam.direction = k;
@@ -192,42 +192,42 @@ __device__ __forceinline__ void sew_wrapping(const LabelField& field, std::uint3
       seam.begin[j] = j == k ? field.geometry.extent[j] - 1 : 0;
       seam.length[j] = j == k ? 1 : field.geometry.extent[j];
     }
-    insert_seams<kDim>(field, system, 1, [&](unsigned) { return seam; });
+    insert_seams<kDim>(field, replica, 1, [&](unsigned) { return seam; });
   }
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
-    sew_periodic(const __grid_constant__ LabelField field) {
+    sew_periodic(const __grid_constant__ LabelArrays field) {
   sew_wrapping<kDim>(field, blockIdx.x);
 }
 
 // Reuses size[] to hold each tile root's final root, and lowers the label of the final root to the
 // smallest tile root. Parents do not change any more.
-__device__ __forceinline__ void name_root(const LabelField& field, const Item& item) {
+__device__ __forceinline__ void name_root(const LabelArrays& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  std::uint32_t* size = field.of(field.size, item.who);
+  std::uint32_t* size = field.of(field.size, item.replica);
   if (size[site] == 0) return;  // not a tile root
-  const Site root = trees_of(field, item.who).root(site);
+  const Site root = trees_of(field, item.replica).root(site);
   size[site] = root;
-  std::uint32_t* name = field.of(field.label, item.who) + root;
+  std::uint32_t* name = field.of(field.label, item.replica) + root;
   if (site < root && site < load(name)) atomicMin(name, site);
 }
 
-__global__ void name_roots(const __grid_constant__ LabelField field, SystemItems items) {
+__global__ void name_roots(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) name_root(field, item);
 }
 
 // The parent of a site is a tile root, also after joins.
-__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
-  const Site parent = field.of(field.parent, item.who)[item.index];
-  const Site root = field.of(field.size, item.who)[parent];
-  std::uint32_t* label = field.of(field.label, item.who);
+__device__ __forceinline__ void label_site(const LabelArrays& field, const Item& item) {
+  const Site parent = field.of(field.parent, item.replica)[item.index];
+  const Site root = field.of(field.size, item.replica)[parent];
+  std::uint32_t* label = field.of(field.label, item.replica);
   if (root != item.index) label[item.index] = label[root];
 }
 
-__global__ void label_sites(const __grid_constant__ LabelField field, SystemItems items) {
+__global__ void label_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) label_site(field, item);
 }
@@ -243,7 +243,7 @@ unsigned sew_threads(const SewLevel& level) {
 }
 
 template <int kDim>
-void sew_lattice(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream) {
+void sew_lattice(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
   const std::uint32_t* extent = field.geometry.extent;
   std::uint32_t boxes[kMaxDim];
   SewLevel level;
@@ -259,24 +259,24 @@ void sew_lattice(const LabelField& field, const LabelTiles& tiles, cudaStream_t 
       level.along[k] = FastDiv(boxes[k]);
       level.count *= boxes[k];
     }
-    launch(sew_boxes<kDim>, LaunchShape{level.count * field.systems, sew_threads<kDim>(level)},
+    launch(sew_boxes<kDim>, LaunchShape{level.count * field.replicas, sew_threads<kDim>(level)},
            stream, field, level, FastDiv(level.count));
     for (int k = 0; k < kDim; ++k) {
       const std::uint64_t whole = 2 * std::uint64_t{level.half[k]};
       level.half[k] = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, extent[k]));
     }
   }
-  launch(sew_periodic<kDim>, LaunchShape{field.systems, kSewThreads}, stream, field);
+  launch(sew_periodic<kDim>, LaunchShape{field.replicas, kSewThreads}, stream, field);
 }
 
 }  // namespace
 
-void launch_sew(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream) {
+void launch_sew(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
   with_dim(field.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
   });
   launch_unite_shortcuts(field, stream);
-  const SystemItems items(field.sites, field.systems);
+  const ReplicaItems items(field.sites, field.replicas);
   launch(name_roots, items, stream, field);
   launch(label_sites, items, stream, field);
 }

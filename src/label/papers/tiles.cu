@@ -3,7 +3,7 @@
 // `self-label` uses a thread for every four sites.
 #include <algorithm>
 
-#include "src/cuda/system_items.cuh"
+#include "src/cuda/replica_items.cuh"
 #include "src/label/papers/kernels.hpp"
 
 namespace rewise::papers {
@@ -28,10 +28,10 @@ __device__ __forceinline__ TileSpace tile_space(std::uint32_t* shared, TileMetho
 }
 
 template <int kDim, TileMethod kMethod>
-__device__ __forceinline__ void load_tile(const LabelField& field, const LabelTiles& tiles,
-                                          const TileCorner& corner, std::uint32_t system,
+__device__ __forceinline__ void load_tile(const LabelArrays& field, const LabelTiles& tiles,
+                                          const TileCorner& corner, std::uint32_t replica,
                                           const TileSpace& space) {
-  const std::uint8_t* bonds = field.of(field.bonds, system);
+  const std::uint8_t* bonds = field.of(field.bonds, replica);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
     const std::uint32_t ahead = at.valid ? bonds[at.site] & at.inside : 0;
@@ -74,12 +74,12 @@ __device__ __forceinline__ void label_places(const LabelTiles& tiles, const Tile
 }
 
 template <int kDim, TileMethod kMethod>
-__device__ __forceinline__ void store_tile(const LabelField& field, const LabelTiles& tiles,
-                                           const TileCorner& corner, std::uint32_t system,
+__device__ __forceinline__ void store_tile(const LabelArrays& field, const LabelTiles& tiles,
+                                           const TileCorner& corner, std::uint32_t replica,
                                            const TileSpace& space) {
-  std::uint32_t* label = field.of(field.label, system);
-  std::uint32_t* parent = field.of(field.parent, system);
-  std::uint32_t* size = field.of(field.size, system);
+  std::uint32_t* label = field.of(field.label, replica);
+  std::uint32_t* parent = field.of(field.parent, replica);
+  std::uint32_t* size = field.of(field.size, replica);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
     if (!at.valid) continue;
@@ -94,46 +94,46 @@ __device__ __forceinline__ void store_tile(const LabelField& field, const LabelT
 
 template <int kDim, TileMethod kMethod>
 __global__ void __launch_bounds__(1024)
-    label_tiles(const __grid_constant__ LabelField field, const __grid_constant__ LabelTiles tiles,
-                FastDiv tiles_per_system) {
+    label_tiles(const __grid_constant__ LabelArrays field, const __grid_constant__ LabelTiles tiles,
+                FastDiv tiles_per_replica) {
   extern __shared__ std::uint32_t shared[];
-  const std::uint32_t system = tiles_per_system.quotient(blockIdx.x);
-  const std::uint32_t tile = blockIdx.x - system * tiles_per_system.divisor;
+  const std::uint32_t replica = tiles_per_replica.quotient(blockIdx.x);
+  const std::uint32_t tile = blockIdx.x - replica * tiles_per_replica.divisor;
   const TileSpace space = tile_space(shared, kMethod, tiles.places);
   const TileCorner corner = tile_corner<kDim>(tiles, tile);
-  load_tile<kDim, kMethod>(field, tiles, corner, system, space);
+  load_tile<kDim, kMethod>(field, tiles, corner, replica, space);
   label_places<kDim, kMethod>(tiles, space);
-  store_tile<kDim, kMethod>(field, tiles, corner, system, space);
+  store_tile<kDim, kMethod>(field, tiles, corner, replica, space);
 }
 
-__device__ __forceinline__ void start_site(const LabelField& field, const Item& item) {
+__device__ __forceinline__ void start_site(const LabelArrays& field, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  field.of(field.label, item.who)[site] = site;
-  field.of(field.parent, item.who)[site] = site;
-  field.of(field.size, item.who)[site] = 1;
+  field.of(field.label, item.replica)[site] = site;
+  field.of(field.parent, item.replica)[site] = site;
+  field.of(field.size, item.replica)[site] = 1;
 }
 
-__global__ void start_sites(const __grid_constant__ LabelField field, SystemItems items) {
+__global__ void start_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) start_site(field, item);
 }
 
 template <int kDim, TileMethod kMethod>
-void launch_tiles(const LabelField& field, const LabelTiles& tiles, cudaStream_t stream) {
+void launch_tiles(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
   const std::uint32_t quarter = (tiles.places / 4 + 31) / 32 * 32;
   const bool one_thread = kMethod != TileMethod::self_label;
   const unsigned threads = one_thread ? 32u : std::clamp(quarter, 32u, 1024u);
   launch(label_tiles<kDim, kMethod>,
-         {tiles.count * field.systems, threads, shared_bytes(kMethod, tiles.places)}, stream, field,
-         tiles, FastDiv(tiles.count));
+         {tiles.count * field.replicas, threads, shared_bytes(kMethod, tiles.places)}, stream,
+         field, tiles, FastDiv(tiles.count));
 }
 
 }  // namespace
 
-void launch_tile_labels(const LabelField& field, const LabelTiles& tiles, TileMethod method,
+void launch_tile_labels(const LabelArrays& field, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream) {
   if (field.dim == 0) {
-    const SystemItems items(field.sites, field.systems);
+    const ReplicaItems items(field.sites, field.replicas);
     launch(start_sites, items, stream, field);
     return;
   }

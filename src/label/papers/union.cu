@@ -8,70 +8,70 @@
 #include <algorithm>
 
 #include "src/cuda/forest.cuh"
-#include "src/cuda/system_items.cuh"
+#include "src/cuda/replica_items.cuh"
 #include "src/label/papers/kernels.hpp"
 
 namespace rewise::papers {
 namespace {
 
 // The threads of a replica stride over its pairs.
-__device__ __forceinline__ void unite_system(const LabelField& field, const RootPairs& pairs,
-                                             std::uint32_t system, std::uint64_t thread,
-                                             std::uint64_t threads) {
-  const ParentForest forest{field.of(field.parent, system)};
-  const Site* list = pairs.pairs + 2 * system * pairs.capacity;
-  const std::uint64_t count = pairs.count[system];
+__device__ __forceinline__ void unite_replica(const LabelArrays& field, const RootPairs& pairs,
+                                              std::uint32_t replica, std::uint64_t thread,
+                                              std::uint64_t threads) {
+  const ParentForest forest{field.of(field.parent, replica)};
+  const Site* list = pairs.pairs + 2 * replica * pairs.capacity;
+  const std::uint64_t count = pairs.count[replica];
   for (std::uint64_t i = thread; i < count; i += threads)
     forest.unite(list[2 * i], list[2 * i + 1]);
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    unite_pairs(const __grid_constant__ LabelField field, const __grid_constant__ RootPairs pairs,
-                SystemItems items) {
+    unite_pairs(const __grid_constant__ LabelArrays field, const __grid_constant__ RootPairs pairs,
+                ReplicaItems items) {
   const Item item = item_of(items);
-  unite_system(field, pairs, item.who, item.index,
-               std::uint64_t{items.blocks.per_system.divisor} * kItemThreads);
+  unite_replica(field, pairs, item.replica, item.index,
+                std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads);
 }
 
-__device__ __forceinline__ void unite_shortcut(const LabelField& field, const Item& item) {
-  if (field.shortcut_on[item.who * field.shortcut_count + item.index] == 0) return;
+__device__ __forceinline__ void unite_shortcut(const LabelArrays& field, const Item& item) {
+  if (field.shortcut_on[item.replica * field.shortcut_count + item.index] == 0) return;
   const SitePair bond = field.shortcuts[item.index];
-  ParentForest{field.of(field.parent, item.who)}.unite(bond.a, bond.b);
+  ParentForest{field.of(field.parent, item.replica)}.unite(bond.a, bond.b);
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    unite_shortcuts(const __grid_constant__ LabelField field, SystemItems items) {
+    unite_shortcuts(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) unite_shortcut(field, item);
 }
 
-__device__ __forceinline__ void label_site(const LabelField& field, const Item& item) {
-  const std::uint32_t* parent = field.of(field.parent, item.who);
+__device__ __forceinline__ void label_site(const LabelArrays& field, const Item& item) {
+  const std::uint32_t* parent = field.of(field.parent, item.replica);
   auto root = static_cast<Site>(item.index);
   for (Site up = parent[root]; up != root; up = parent[root]) root = up;
-  field.of(field.label, item.who)[item.index] = root;
+  field.of(field.label, item.replica)[item.index] = root;
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    label_sites(const __grid_constant__ LabelField field, SystemItems items) {
+    label_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index < items.items) label_site(field, item);
 }
 
 }  // namespace
 
-void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
+void launch_unite_shortcuts(const LabelArrays& field, cudaStream_t stream) {
   if (field.shortcut_count == 0) return;
-  const SystemItems items(field.shortcut_count, field.systems);
+  const ReplicaItems items(field.shortcut_count, field.replicas);
   launch(unite_shortcuts, items, stream, field);
 }
 
-void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
+void launch_unite(const LabelArrays& field, const RootPairs& pairs, cudaStream_t stream) {
   constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
-  const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
+  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.replicas, kItemThreads);
+  const ReplicaItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.replicas);
   launch(unite_pairs, strides, stream, field, pairs);
-  const SystemItems items(field.sites, field.systems);
+  const ReplicaItems items(field.sites, field.replicas);
   launch(label_sites, items, stream, field);
 }
 

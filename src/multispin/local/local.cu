@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads, regular_blocks(kDim, kVec))
   const BlockUpdate s = block_update<kVec>(sweep);
   load_regular_digits(s, block.regular);
   open_block(s, block);
-  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * g.words * kVec;
+  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.pack_index) * g.words * kVec;
   const std::uint32_t i = regular_place(g, colour, blockIdx.x * kThreads + threadIdx.x);
   OpenCell<kVec> open;
   if (i != kNoPlace) {
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, modified_blocks(kVec))
   const std::uint32_t last = range[1];
   const BlockUpdate s = block_update<kVec>(sweep);
   open_block(s, block);
-  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.quad) * words * kVec;
+  std::uint32_t* spins = sweep.spins + static_cast<std::size_t>(s.pack_index) * words * kVec;
   OpenCell<kVec> open;
   if (cell < last) open = any_modified_cell<kVec, kRule>(cells, s, block, cell, spins);
   queue_up(block, open);

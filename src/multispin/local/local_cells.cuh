@@ -18,11 +18,11 @@ namespace rewise::multispin::device {
 
 // Neighbours of a regular cell: place i of its colour.
 template <int kDim>
-struct Around {
+struct RegularNeighbours {
   std::uint32_t row, h;
   bool odd;
 
-  __device__ __forceinline__ Around(const DeviceLattice& g, int colour, std::uint32_t i)
+  __device__ __forceinline__ RegularNeighbours(const DeviceLattice& g, int colour, std::uint32_t i)
       : row(g.per_row.quotient(i)), h(i - row * g.half_row) {
     const std::uint32_t parity = kDim == 1 ? 0 : kDim == 2 ? row : g.row_parity[row];
     odd = ((static_cast<unsigned>(colour) + parity) & 1u) != 0;
@@ -121,7 +121,7 @@ __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t
 // The work of a thread block: kVec word groups of one graph in one sweep.
 struct Draw {
   std::uint32_t seed_low, seed_high, stream, step;
-  std::uint32_t who;  // first word group, within the graph
+  std::uint32_t group;  // first word group, within the graph
 };
 
 // Updates in a field (DegreeTable).
@@ -159,12 +159,12 @@ struct InField {
   }
 };
 
-// Likewise, with the thresholds.
+// What a block needs to update a pack of word groups: thresholds, draws and field.
 struct BlockUpdate {
   DeviceThresholds thresholds;
   Draw draw;
   InField in_field;
-  std::uint32_t quad;  // index of the pack in the batch, for words and thresholds
+  std::uint32_t pack_index;  // index of the pack in the batch, for words and thresholds
 };
 
 // The spins that flips are added to.
@@ -392,8 +392,9 @@ __device__ __forceinline__ void load_regular_digits(const BlockUpdate& s,
                                                     uint4 (&regular)[kVec][kClasses][kCalls]) {
   for (unsigned n = threadIdx.x; n < kVec * kClasses * kCalls; n += blockDim.x) {
     const unsigned call = n % kCalls, c = n / kCalls % kClasses, v = n / kCalls / kClasses;
-    regular[v][c][call] = __ldg(digits_of(s.thresholds, s.quad * kVec + v, s.thresholds.regular) +
-                                c * kAllCalls + call);
+    regular[v][c][call] =
+        __ldg(digits_of(s.thresholds, s.pack_index * kVec + v, s.thresholds.regular) +
+              c * kAllCalls + call);
   }
 }
 
@@ -403,7 +404,7 @@ __device__ __forceinline__ void open_block(const BlockUpdate& s,
   if (threadIdx.x < kVec * kAllCalls) {
     const unsigned v = threadIdx.x / kAllCalls, call = threadIdx.x % kAllCalls;
     block.call_words[v][call] =
-        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, s.draw.step);
+        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.group + v, call, s.draw.step);
   }
   if (threadIdx.x == 0) block.waiting = 0;
   __syncthreads();
@@ -411,7 +412,7 @@ __device__ __forceinline__ void open_block(const BlockUpdate& s,
 
 // The lanes whose word v is undecided.
 template <int kVec>
-__device__ __forceinline__ unsigned who_waits(const OpenCell<kVec>& cell, int v) {
+__device__ __forceinline__ unsigned waiting_lanes(const OpenCell<kVec>& cell, int v) {
   return __ballot_sync(~0u, cell.undecided[v] != 0);
 }
 
@@ -423,9 +424,9 @@ __device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMost>& block,
   unsigned place[kVec], all = 0;
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    const unsigned who = who_waits(cell, v);
-    place[v] = all + static_cast<unsigned>(__popc(who & before));
-    all += static_cast<unsigned>(__popc(who));
+    const unsigned lanes = waiting_lanes(cell, v);
+    place[v] = all + static_cast<unsigned>(__popc(lanes & before));
+    all += static_cast<unsigned>(__popc(lanes));
   }
   if (all == 0) return;
   unsigned first = 0;
@@ -463,7 +464,7 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
       s, queue, q, spins,
       [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
-        const std::uint32_t word_group = s.quad * kVec + v;
+        const std::uint32_t word_group = s.pack_index * kVec + v;
         constexpr int kMost = 1 << AnyQueue::kPlanesKept, kFew = 4;
         if (kMost <= kFew || classes <= kFew) {
           const uint4* digits = digits_of(s.thresholds, word_group, first_class);
@@ -505,7 +506,7 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
                                                        const Known& block, int colour,
                                                        std::uint32_t i, std::uint32_t* spins) {
   constexpr int kDegree = 2 * kDim, kClasses = regular_classes(kDim, kRule);
-  const Around<kDim> around(g, colour, i);
+  const RegularNeighbours<kDim> around(g, colour, i);
   std::uint32_t at[kDegree];
   around.places(g, at);
   OpenCell<kVec> cell;
@@ -564,7 +565,7 @@ struct DigitsInMemory {
     const auto wanted = static_cast<std::uint32_t>(c);
     if (wanted >= warp.classes) return {};
     return __ldg(
-        digits_of(s.thresholds, s.quad * kVec + static_cast<unsigned>(v), warp.thresholds) +
+        digits_of(s.thresholds, s.pack_index * kVec + static_cast<unsigned>(v), warp.thresholds) +
         wanted * kAllCalls + call);
   }
 };
@@ -677,8 +678,8 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       std::uint32_t undecided = who_draws<kRule>(s, own.w[v], plane, kPlanes, warp);
       own.w[v] = kept<kRule>(s, own.w[v]) ^ ~undecided;
       own.w[v] ^= decide_any(
-          s, shared, known.call_words[v], s.quad * kVec + static_cast<unsigned>(v), plane, kPlanes,
-          warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
+          s, shared, known.call_words[v], s.pack_index * kVec + static_cast<unsigned>(v), plane,
+          kPlanes, warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
       if (may_wait) cell.undecided[v] = undecided;
 #pragma unroll
       for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = plane[p];
@@ -719,7 +720,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
 }
 
 // Degree 16 to 255: counts in eight planes; word groups one by one, decided completely.
-constexpr unsigned kWidePlanes = 8;
+constexpr unsigned kWideCountPlanes = 8;
 template <int kVec, CellRule kRule, class Known>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                           const Known& known, std::uint32_t number, std::uint32_t* spins) {
@@ -729,7 +730,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
                           cells.site[number]);
 #pragma unroll 1
   for (unsigned v = 0; v < kVec; ++v) {
-    std::uint32_t plane[kWidePlanes] = {};
+    std::uint32_t plane[kWideCountPlanes] = {};
 #pragma unroll 4
     for (std::uint32_t j = 0; j < warp.degree; ++j) {
       const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
@@ -737,18 +738,18 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
       std::uint32_t carry =
           xor3(spins[far * kVec + v], kRule == CellRule::in_field ? 0 : own[v], listed_sign(entry));
 #pragma unroll
-      for (unsigned p = 0; p < kWidePlanes; ++p) {
+      for (unsigned p = 0; p < kWideCountPlanes; ++p) {
         const std::uint32_t both = plane[p] & carry;
         plane[p] ^= carry;
         carry = both;
       }
     }
-    std::uint32_t undecided = who_draws<kRule>(s, own[v], plane, kWidePlanes, warp);
+    std::uint32_t undecided = who_draws<kRule>(s, own[v], plane, kWideCountPlanes, warp);
     const std::uint32_t at_once = ~undecided;
-    own[v] =
-        kept<kRule>(s, own[v]) ^
-        (at_once | decide_any(s, shared, known.call_words[v], s.quad * kVec + v, plane, kWidePlanes,
-                              warp.thresholds, warp.classes, 0, kAllCalls, undecided));
+    own[v] = kept<kRule>(s, own[v]) ^
+             (at_once | decide_any(s, shared, known.call_words[v], s.pack_index * kVec + v, plane,
+                                   kWideCountPlanes, warp.thresholds, warp.classes, 0, kAllCalls,
+                                   undecided));
   }
 }
 
@@ -759,9 +760,9 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
   const std::size_t slot = cells.slot[number];
   const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
   for (unsigned v = 0; v < kVec; ++v) {
-    const std::uint32_t word_group = s.quad * kVec + v;
+    const std::uint32_t word_group = s.pack_index * kVec + v;
     const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low,
-                     s.draw.who + v, s.draw.step};
+                     s.draw.group + v, s.draw.step};
     const std::uint32_t own = spins[slot * kVec + v];
     std::uint32_t flips = 0;
     for (unsigned r = 0; r < kReplicas; ++r) {
@@ -812,7 +813,7 @@ __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& c
   if (warp.degree < 1u << kPlanes) {
     return modified_cell<kVec, kRule>(cells, warp, s, known, digit, number, spins);
   }
-  if (warp.degree < 1u << kWidePlanes) {
+  if (warp.degree < 1u << kWideCountPlanes) {
     wide_cell<kVec, kRule>(cells, warp, s, known, number, spins);
   } else {
     hub<kVec, kRule>(cells, warp, s, number, spins);

@@ -55,7 +55,7 @@ __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t s
                                            CallWords (&calls)[kVec][kAllCalls]) {
   const unsigned k = blockDim.x - 1 - threadIdx.x, v = k / kAllCalls, call = k % kAllCalls;
   if (k < kVec * kAllCalls) {
-    calls[v][call] = CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.who + v, call, step);
+    calls[v][call] = CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.group + v, call, step);
   }
 }
 
@@ -82,11 +82,11 @@ __device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& k
   const unsigned before = (1u << threadIdx.x % 32) - 1;
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    const unsigned who = who_waits(cell, v);
+    const unsigned lanes = waiting_lanes(cell, v);
     if (cell.undecided[v] != 0) {
-      queue.put(waiting + static_cast<unsigned>(__popc(who & before)), cell, v);
+      queue.put(waiting + static_cast<unsigned>(__popc(lanes & before)), cell, v);
     }
-    waiting += static_cast<unsigned>(__popc(who));
+    waiting += static_cast<unsigned>(__popc(lanes));
     decide_warp<kVec>(s, known, queue, waiting, 32, spins);
   }
 }
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
   const auto vec = static_cast<std::size_t>(sweep.vec);
-  std::uint32_t* far = sweep.spins + first_word(s.quad * kVec, g.words, sweep.vec);
+  std::uint32_t* far = sweep.spins + first_word(s.pack_index * kVec, g.words, sweep.vec);
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
     store<kVec>(words + slot * kVec, load<kVec>(far + slot * vec));
   }

@@ -219,7 +219,7 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
     unsigned sum[kParts]{};
 #pragma unroll
     for (int p = 0; p < kAll; ++p) {
-      const std::uint32_t bits = turn_bits(total.plane[p]);
+      const std::uint32_t bits = transpose_bits(total.plane[p]);
 #pragma unroll
       for (unsigned part = 0; part < kParts; ++part) {
         constexpr std::uint32_t kLanes = ~0u / ((1u << kParts) - 1);

@@ -10,16 +10,16 @@ namespace {
 
 constexpr unsigned kPairThreads = 256, kPairWarps = kPairThreads / 32;
 constexpr std::uint32_t kLocalBits = 12, kLocalSlots = 1u << kLocalBits;
-static_assert(kLocalSlots == 2 * kLabelSites);
+static_assert(kLocalSlots == 2 * kLabelTileSites);
 constexpr std::uint32_t kFree = ~0u;
 constexpr std::uint32_t kBothNodes = kNodeLabel << 16 | kNodeLabel;
 
 // The tile's hash table, and its pairs of nodes.
 struct LocalPairs {
-  std::uint32_t labels[kLocalSlots];    // that of the first replica in the upper half; kFree
-  std::uint32_t sums[kLocalSlots];      // common sites; the sum of their weights in the upper half
-  std::uint16_t nodes[kLabelSites];     // slots
-  std::uint16_t first[2][kLabelSites];  // of each node: the first node of the same cluster
+  std::uint32_t labels[kLocalSlots];     // that of the first replica in the upper half; kFree
+  std::uint32_t sums[kLocalSlots];       // common sites; the sum of their weights in the upper half
+  std::uint16_t nodes[kLabelTileSites];  // slots
+  std::uint16_t first[2][kLabelTileSites];  // of each node: the first node of the same cluster
   std::uint32_t node_count;
   std::uint32_t square, cross, weight_square;  // of final pairs
 
@@ -66,7 +66,7 @@ struct PairTile {
   std::uint32_t replica;     // the first one, of the word group
   std::uint32_t tile, graph, item;
 
-  __device__ __forceinline__ PairTile(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+  __device__ __forceinline__ PairTile(const DeviceLabelTiles& g, const LabelArgs& run,
                                       std::uint32_t first_pair)
       : pair(blockIdx.x / g.count),
         word_group((first_pair + pair) / (kReplicas / 2)),
@@ -75,28 +75,28 @@ struct PairTile {
         graph((run.first + word_group) / g.word_groups),
         item(word_group * g.count + tile) {}
 
-  __device__ __forceinline__ const std::uint16_t* labels(const DeviceLabelRun& run,
+  __device__ __forceinline__ const std::uint16_t* labels(const LabelArgs& run,
                                                          unsigned which) const {
-    return run.label + (static_cast<std::size_t>(item) * kReplicas + replica + which) * kLabelSites;
+    return run.label +
+           (static_cast<std::size_t>(item) * kReplicas + replica + which) * kLabelTileSites;
   }
   // The keys of the tile's nodes.
   __device__ __forceinline__ const std::uint32_t* keys(const DeviceLabelTiles& g,
-                                                       const DeviceLabelRun& run,
-                                                       unsigned which) const {
+                                                       const LabelArgs& run, unsigned which) const {
     return run.key +
            (static_cast<std::size_t>(word_group) * kReplicas + replica + which) * g.nodes_most +
            g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + tile];
   }
 };
 
-__device__ __forceinline__ bool counts(const DeviceLabelRun& run, const DeviceClusterPairs& pairs) {
+__device__ __forceinline__ bool counts(const LabelArgs& run, const DeviceClusterPairs& pairs) {
   return std::uint64_t{*run.first_step} + run.step >= pairs.first_step;
 }
 
 // Step 0. Nodes of a tile that belong to the same cluster, which other tiles connect, get the same
 // label: else the pairs of such a cluster with one inside of the tile would be split. The table is
 // empty before and after.
-__device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const LabelArgs& run,
                                             const PairTile& at, LocalPairs& local) {
   const std::uint32_t* counts =
       run.nodes + static_cast<std::size_t>(at.item) * kReplicas + at.replica;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const Dev
     const std::uint32_t* keys = at.keys(g, run, which);
     for (std::uint32_t node = threadIdx.x; node < count[which]; node += kPairThreads) {
       const std::uint32_t slot = local.put(keys[node] >> 1 << 1 | which);
-      atomicMax(local.sums + slot, kLabelSites - node);
+      atomicMax(local.sums + slot, kLabelTileSites - node);
     }
   }
   __syncthreads();
@@ -114,7 +114,7 @@ __device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const Dev
     const std::uint32_t* keys = at.keys(g, run, which);
     for (std::uint32_t node = threadIdx.x; node < count[which]; node += kPairThreads) {
       const std::uint32_t slot = local.slot_of(keys[node] >> 1 << 1 | which);
-      local.first[which][node] = static_cast<std::uint16_t>(kLabelSites - local.sums[slot]);
+      local.first[which][node] = static_cast<std::uint16_t>(kLabelTileSites - local.sums[slot]);
     }
   }
   __syncthreads();
@@ -124,7 +124,7 @@ __device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const Dev
 
 // Step 1. A lane reads a site of each of the warp's rows; the first sites of runs add them.
 template <int kDim>
-__device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const LabelArgs& run,
                                          const PairTile& at, LocalPairs& local) {
   constexpr unsigned kRows = kLabelRows / kPairWarps;
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -153,7 +153,7 @@ __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const Device
   }
 }
 
-__device__ __forceinline__ void add_weights(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void add_weights(const DeviceLabelTiles& g, const LabelArgs& run,
                                             const PairTile& at, LocalPairs& local) {
   const std::size_t tile = static_cast<std::size_t>(at.graph) * (g.count + 1) + at.tile;
   const std::uint32_t last = g.weight_first[tile + 1];
@@ -206,7 +206,7 @@ __device__ __forceinline__ void sum_final(LocalPairs& local) {
 }
 
 // Step 3.
-__device__ __forceinline__ void add_nodes(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void add_nodes(const DeviceLabelTiles& g, const LabelArgs& run,
                                           const DeviceClusterPairs& pairs, const PairTile& at,
                                           const LocalPairs& local) {
   const unsigned lane = threadIdx.x % 32;
@@ -243,14 +243,13 @@ __device__ __forceinline__ void add_nodes(const DeviceLabelTiles& g, const Devic
 }
 
 // Index of a pair's sums.
-__device__ __forceinline__ std::size_t sums_of(const DeviceLabelRun& run, std::uint32_t pair) {
+__device__ __forceinline__ std::size_t sums_of(const LabelArgs& run, std::uint32_t pair) {
   return static_cast<std::size_t>(run.first) * kReplicas + 2 * static_cast<std::size_t>(pair);
 }
 
 template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(kPairThreads)
-    count_pairs(const __grid_constant__ DeviceLabelTiles g,
-                const __grid_constant__ DeviceLabelRun run,
+    count_pairs(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run,
                 const __grid_constant__ DeviceClusterPairs pairs, std::uint32_t first_pair) {
   __shared__ LocalPairs local;
   if (!counts(run, pairs)) return;
@@ -281,7 +280,7 @@ __global__ void __launch_bounds__(kPairThreads)
 // Step 4.
 template <bool kWeighted>
 __global__ void __launch_bounds__(kPairThreads)
-    close_pairs(const __grid_constant__ DeviceLabelRun run,
+    close_pairs(const __grid_constant__ LabelArgs run,
                 const __grid_constant__ DeviceClusterPairs pairs, std::uint32_t sites,
                 std::uint32_t blocks_per_pair, std::uint32_t first_pair) {
   const std::uint32_t pair = blockIdx.x / blocks_per_pair,
@@ -318,7 +317,7 @@ __global__ void __launch_bounds__(kPairThreads)
 
 }  // namespace
 
-void launch_cluster_pairs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+void launch_cluster_pairs(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs& pairs, cudaStream_t stream) {
   // Of the sites of a tile, some 200 begin a pair of nodes.
   const std::uint32_t blocks_per_pair = (g.count + 3) / 4;

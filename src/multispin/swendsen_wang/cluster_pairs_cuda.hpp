@@ -45,7 +45,7 @@ struct DeviceClusterPairs {
 };
 
 // Queues the sums of one update of all word groups of the run.
-void launch_cluster_pairs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+void launch_cluster_pairs(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs& pairs, cudaStream_t stream);
 
 // Number of kernels, and of memory operations, of launch_cluster_pairs().

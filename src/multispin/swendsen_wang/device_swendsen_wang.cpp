@@ -28,7 +28,7 @@ struct TileWeights {
       std::partial_sum(first.begin(), first.end(), first.begin());
       std::vector<std::uint32_t> next = first;
       for (const SiteWeight& w : graph.weights()) {
-        const LabelSpot at = spot_of(w);
+        const TilePlace at = spot_of(w);
         list[next[at.tile]++] = at.place | w.weight << 16;
       }
     });
@@ -39,9 +39,9 @@ constexpr std::uint64_t kMostItems = 1u << 26;  // a launch has up to 8 blocks p
 
 // Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
 std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted, bool in_field) {
-  const std::uint64_t tile =
-      std::uint64_t{kLabelSites} * 4 * label_masks(g.lattice.dim, g.listed_most > 0, in_field) +
-      32 * (kLabelSites * 2 + 4);
+  const std::uint64_t tile = std::uint64_t{kLabelTileSites} * 4 *
+                                 masks_per_tile(g.lattice.dim, g.listed_most > 0, in_field) +
+                             32 * (kLabelTileSites * 2 + 4);
   return g.count * tile + 32 * std::uint64_t{g.nodes_most} * (weighted ? 16 : 12) +
          std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
 }
@@ -105,8 +105,8 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   node_first_ = Words(graphs * (count + 1));
   ends_first_ = Words(graphs * (count + 1));
   listed_ = DeviceBuffer<LabelBond>(graphs * tiles_.listed_most);
-  ends_ = DeviceBuffer<LabelEnds>(graphs * tiles_.listed_most);
-  tile_ends_ = DeviceBuffer<LabelEnd>(graphs * 2 * tiles_.listed_most);
+  ends_ = DeviceBuffer<ListedBondEnds>(graphs * tiles_.listed_most);
+  tile_ends_ = DeviceBuffer<TileBondEnd>(graphs * 2 * tiles_.listed_most);
   Words nodes(graphs), open(graphs * count * kLabelRows), cursor(graphs * count);
   open.clear(stream);
   cursor.clear(stream);
@@ -229,9 +229,9 @@ void SwendsenWangBatch::take_memory() {
   slots_ = {};
   const std::size_t items = std::size_t{group_} * tiles_.count;
   const std::size_t masks =
-      label_masks(tiles_.lattice.dim, tiles_.listed_most > 0, !ghost_.empty());
-  masks_ = Words(items * masks * kLabelSites);
-  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelSites);
+      masks_per_tile(tiles_.lattice.dim, tiles_.listed_most > 0, !ghost_.empty());
+  masks_ = Words(items * masks * kLabelTileSites);
+  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelTileSites);
   nodes_ = Words(items * 32);
   parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
   key_ = Words(parent_.size());
@@ -280,7 +280,7 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
     tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
     tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
   }
-  DeviceLabelRun run = run_;
+  LabelArgs run = run_;
   run.first_step = first_step;
   run.threshold += from;
   if (run.ghost != nullptr) run.ghost += from;

@@ -47,7 +47,7 @@ class SwendsenWangBatch {
   const DeviceGraphs& graphs_;
   const ClusterMove move_;
   DeviceLabelTiles tiles_;  // of all graphs; without seeds
-  DeviceLabelRun run_;
+  LabelArgs run_;
   DeviceClusterPairs pairs_;
   std::uint32_t group_ = 0;
   bool weighted_ = false;   // at least one of the graphs
@@ -59,8 +59,8 @@ class SwendsenWangBatch {
   DeviceBuffer<GhostBonds> ghost_;
   DeviceBuffer<std::uint16_t> label_;
   DeviceBuffer<LabelBond> listed_;
-  DeviceBuffer<LabelEnds> ends_;
-  DeviceBuffer<LabelEnd> tile_ends_;
+  DeviceBuffer<ListedBondEnds> ends_;
+  DeviceBuffer<TileBondEnd> tile_ends_;
   DeviceBuffer<LabelSums> sums_;
   DeviceBuffer<PairSlot> slots_;
   DeviceBuffer<unsigned long long> totals_;

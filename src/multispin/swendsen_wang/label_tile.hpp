@@ -12,17 +12,17 @@
 namespace rewise::multispin {
 
 inline constexpr std::uint32_t kLabelRows = 64;
-inline constexpr std::uint32_t kLabelSites = 32 * kLabelRows;
+inline constexpr std::uint32_t kLabelTileSites = 32 * kLabelRows;
 
 // Sites of a tile in direction k; two dimensions and more.
-RW_HD constexpr std::uint32_t label_length(int dim, int k) {
+RW_HD constexpr std::uint32_t label_tile_length(int dim, int k) {
   if (k == 0) return 32;
   return dim <= 2 ? kLabelRows : dim == 3 ? 8 : 4;
 }
 
 // Tiles in direction k; all of a chain or an imported graph for k = 0.
 constexpr std::uint32_t label_tiles(int dim, int k, std::uint64_t extent) {
-  const std::uint64_t length = dim < 2 ? kLabelSites : label_length(dim, k);
+  const std::uint64_t length = dim < 2 ? kLabelTileSites : label_tile_length(dim, k);
   return static_cast<std::uint32_t>((extent + length - 1) / length);
 }
 

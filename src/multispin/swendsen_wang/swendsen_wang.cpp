@@ -117,9 +117,10 @@ void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshol
   const D32 d;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const bool draws = move == ClusterMove::swendsen_wang, signs = draws && !g.negative.empty();
-  const CallTable bonds(at.seed, Stream::bond, at.who, at.step);
-  const CallTable ghosts(at.seed, Stream::ghost, at.who, at.step);
-  const CallTable flips(at.seed, draws ? Stream::cluster_flip : Stream::houdayer, at.who, at.step);
+  const CallTable bonds(at.seed, Stream::bond, at.group, at.step);
+  const CallTable ghosts(at.seed, Stream::ghost, at.group, at.step);
+  const CallTable flips(at.seed, draws ? Stream::cluster_flip : Stream::houdayer, at.group,
+                        at.step);
   Neighbourhood near;
   for (std::uint32_t w = first; w < last; ++w) {
     if (32 * std::uint64_t{w} >= g.sites) break;
@@ -157,7 +158,7 @@ void DrawListed(const Geometry& g, ClusterMove move, const Address& at, Threshol
                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                 std::uint32_t* open) {
   const D32 d;
-  const CallTable calls(at.seed, Stream::bond, at.who, at.step);
+  const CallTable calls(at.seed, Stream::bond, at.group, at.step);
   const bool signs = g.layout.has_signs;
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
     // In the products of Houdayer moves the signs cancel.
@@ -328,9 +329,9 @@ HWY_INLINE void keep_bound(multispin::LabelScratch& scratch, const std::uint32_t
   }
 }
 
-ClusterSums label_masks(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
-                        const std::uint32_t* weight_before, const multispin::OpenBonds& open,
-                        std::uint32_t* flips, multispin::LabelScratch& scratch) {
+ClusterSums masks_per_tile(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
+                           const std::uint32_t* weight_before, const multispin::OpenBonds& open,
+                           std::uint32_t* flips, multispin::LabelScratch& scratch) {
   using multispin::WeightedSize;
   const MaskedBonds bonds{open};
   RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
@@ -374,7 +375,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rewise {
-HWY_EXPORT(label_masks);
+HWY_EXPORT(masks_per_tile);
 }  // namespace rewise
 
 namespace rewise::multispin {
@@ -444,7 +445,7 @@ ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>&
                            std::uint32_t* flips, LabelScratch& scratch) {
   const bool weighted = !weight_before.empty();
   if (weighted) scratch.weighted.resize(weight_before.size());
-  return HWY_DYNAMIC_DISPATCH(label_masks)(
+  return HWY_DYNAMIC_DISPATCH(masks_per_tile)(
       lattice, listed, weighted ? weight_before.data() : nullptr, open, flips, scratch);
 }
 
@@ -474,7 +475,7 @@ ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_
 
 void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
                              const GhostBonds& ghost, std::uint32_t count, const ThreadTeam& team,
-                             StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+                             StopPoll& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
                              std::uint32_t* spins) const {
   const SwendsenWangGeometry& g = geometry_;
   const bool houdayer = move == ClusterMove::houdayer;

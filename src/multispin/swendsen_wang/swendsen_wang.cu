@@ -24,14 +24,14 @@ struct LabelItem {
   std::uint32_t extent[4];
   LabelTile<kDim> at;
 
-  __device__ __forceinline__ LabelItem(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+  __device__ __forceinline__ LabelItem(const DeviceLabelTiles& g, const LabelArgs& run,
                                        std::uint32_t n)
       : item(n),
         word_group(n / g.count),
         tile(n - word_group * g.count),
         all(run.first + word_group),
         graph(all / g.word_groups),
-        masks(label_masks(kDim, g.listed_most > 0, run.ghost != nullptr)),
+        masks(masks_per_tile(kDim, g.listed_most > 0, run.ghost != nullptr)),
         extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3},
         at(extent, g.along, tile) {}
 
@@ -41,15 +41,15 @@ struct LabelItem {
   // The last place of a tile of a chain.
   __device__ __forceinline__ std::uint32_t last_place(const DeviceLabelTiles& g,
                                                       std::uint32_t n) const {
-    const std::uint32_t left = g.lattice.sites - n * kLabelSites;
-    return (left < kLabelSites ? left : kLabelSites) - 1;
+    const std::uint32_t left = g.lattice.sites - n * kLabelTileSites;
+    return (left < kLabelTileSites ? left : kLabelTileSites) - 1;
   }
   // Mask k of a replica in tile n of the word group [64]; replica 0: the masks of all replicas.
-  __device__ __forceinline__ std::uint32_t* mask(const DeviceLabelRun& run, std::uint32_t n, int k,
+  __device__ __forceinline__ std::uint32_t* mask(const LabelArgs& run, std::uint32_t n, int k,
                                                  unsigned replica) const {
     return run.masks +
            (static_cast<std::size_t>(item - tile + n) * masks + static_cast<unsigned>(k)) *
-               kLabelSites +
+               kLabelTileSites +
            replica * kLabelRows;
   }
   __device__ __forceinline__ std::size_t of_replica(unsigned replica) const {
@@ -60,7 +60,7 @@ struct LabelItem {
 // The number of the mask of bound sites.
 template <int kDim>
 __device__ __forceinline__ int bound_mask(const DeviceLabelTiles& g) {
-  return static_cast<int>(label_masks(kDim, g.listed_most > 0, false));
+  return static_cast<int>(masks_per_tile(kDim, g.listed_most > 0, false));
 }
 
 // The start of the run that contains the highest bit of `up_to`. `starts`: the bits where runs
@@ -95,21 +95,20 @@ struct NodeForest : ParentForest {
   }
 };
 
-__device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g,
-                                                const DeviceLabelRun& run, std::uint32_t word_group,
-                                                unsigned replica) {
+__device__ __forceinline__ NodeForest forest_of(const DeviceLabelTiles& g, const LabelArgs& run,
+                                                std::uint32_t word_group, unsigned replica) {
   const std::size_t first = (static_cast<std::size_t>(word_group) * 32 + replica) * g.nodes_most;
   return {{run.parent + first}, run.key + first};
 }
 
 // The node of an open site's cluster.
-__device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g,
-                                                 const DeviceLabelRun& run, std::uint32_t graph,
-                                                 std::uint32_t word_group, unsigned replica,
-                                                 std::uint32_t tile, std::uint32_t place) {
+__device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g, const LabelArgs& run,
+                                                 std::uint32_t graph, std::uint32_t word_group,
+                                                 unsigned replica, std::uint32_t tile,
+                                                 std::uint32_t place) {
   const std::size_t at = (static_cast<std::size_t>(word_group) * g.count + tile) * 32 + replica;
   return g.node_first[static_cast<std::size_t>(graph) * (g.count + 1) + tile] +
-         run.label[at * kLabelSites + place] - kNodeLabel;
+         run.label[at * kLabelTileSites + place] - kNodeLabel;
 }
 
 // Called by a whole warp: adds the lanes' sums to those of one replica.
@@ -144,7 +143,7 @@ constexpr unsigned kDrawThreads = 256;
 
 // The draws of one word group in a step.
 struct BondDrawer {
-  std::uint32_t low, high, who, step, threshold;
+  std::uint32_t low, high, group, step, threshold;
 
   // Returns the replicas among `asking` in which the bond is drawn. Called by whole warps.
   __device__ __forceinline__ std::uint32_t open(const CallWords* calls, std::uint32_t bond,
@@ -168,7 +167,7 @@ struct BondDrawer {
   __device__ __forceinline__ std::uint32_t flips(std::uint32_t site) const {
     constexpr Stream stream = kHoudayer ? Stream::houdayer : Stream::cluster_flip;
     const Words4 words =
-        random_words(std::uint64_t{high} << 32 | low, stream, site / 4, who, 0, step);
+        random_words(std::uint64_t{high} << 32 | low, stream, site / 4, group, 0, step);
     const std::uint32_t even = (site & 2u) != 0 ? words.w[2] : words.w[0];
     const std::uint32_t odd = (site & 2u) != 0 ? words.w[3] : words.w[1];
     return (site & 1u) != 0 ? odd : even;
@@ -188,7 +187,7 @@ struct SiteWords {
   std::uint32_t own = 0, ahead[kDim > 0 ? kDim : 1]{};
 
   __device__ __forceinline__ SiteWords() {}
-  __device__ __forceinline__ SiteWords(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+  __device__ __forceinline__ SiteWords(const DeviceLabelTiles& g, const LabelArgs& run,
                                        const LabelItem<kDim>& item, std::uint32_t row,
                                        std::uint32_t site) {
     const DeviceLattice& lattice = g.lattice;
@@ -203,7 +202,7 @@ struct SiteWords {
       } else if (k == 0) {
         at = item.at.at[0] * 32 + threadIdx.x % 32;
       } else {
-        at = item.at.at[k] * label_length<kDim>(k) + LabelTile<kDim>::coordinate(row, k);
+        at = item.at.at[k] * label_tile_length<kDim>(k) + LabelTile<kDim>::coordinate(row, k);
       }
       colour += at;
       next[k] = at + 1 == item.extent[k] ? site + stride - stride * item.extent[k] : site + stride;
@@ -224,8 +223,7 @@ enum class Opens { equal, satisfied, products };
 
 template <int kDim, Opens kOpens>
 __global__ void __launch_bounds__(kDrawThreads)
-    draw_tile(const __grid_constant__ DeviceLabelTiles g,
-              const __grid_constant__ DeviceLabelRun run) {
+    draw_tile(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ CallWords calls[8];
   __shared__ std::uint32_t stage[kDim + 1][32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
@@ -233,7 +231,7 @@ __global__ void __launch_bounds__(kDrawThreads)
                           item.all % g.word_groups, *run.first_step + run.step,
                           run.threshold[item.all]};
   if (threadIdx.x < 8) {
-    calls[threadIdx.x] = CallWords(drawer.low, drawer.high, drawer.who, threadIdx.x, drawer.step);
+    calls[threadIdx.x] = CallWords(drawer.low, drawer.high, drawer.group, threadIdx.x, drawer.step);
   }
   __syncthreads();
   const unsigned lane = threadIdx.x % 32;
@@ -241,7 +239,7 @@ __global__ void __launch_bounds__(kDrawThreads)
     const LabelRow row = item.row(g, j);
     const std::uint32_t site = row.site + lane;
     stage[kDim][lane * kStage + j] =
-        turn_bits(row.count > 0 ? drawer.flips<kOpens == Opens::products>(site) : 0);
+        transpose_bits(row.count > 0 ? drawer.flips<kOpens == Opens::products>(site) : 0);
     if constexpr (kDim > 0) {
       SiteWords<kDim> words;
       if (lane < row.count) words = SiteWords<kDim>(g, run, item, j, site);
@@ -253,7 +251,7 @@ __global__ void __launch_bounds__(kDrawThreads)
         const bool there = (bonds[static_cast<unsigned>(k) * kLabelRows] >> lane & 1u) != 0;
         if constexpr (kOpens == Opens::products) {
           stage[k][lane * kStage + j] =
-              turn_bits(there ? equal_products(words.own, words.ahead[k]) : 0u);
+              transpose_bits(there ? equal_products(words.own, words.ahead[k]) : 0u);
         } else {
           std::uint32_t asking = there ? ~(words.own ^ words.ahead[k]) : 0u;
           if constexpr (kOpens == Opens::satisfied) {
@@ -262,7 +260,7 @@ __global__ void __launch_bounds__(kDrawThreads)
             if (there) asking ^= 0u - negative;
           }
           const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
-          stage[k][lane * kStage + j] = turn_bits(drawer.open(calls, bond, asking));
+          stage[k][lane * kStage + j] = transpose_bits(drawer.open(calls, bond, asking));
         }
       }
     }
@@ -271,7 +269,7 @@ __global__ void __launch_bounds__(kDrawThreads)
 #pragma unroll
   for (int k = 0; k <= kDim; ++k) {
     std::uint32_t* out = item.mask(run, item.tile, k, 0);
-    for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
+    for (unsigned n = threadIdx.x; n < kLabelTileSites; n += kDrawThreads) {
       out[n] = stage[k][n / kLabelRows * kStage + n % kLabelRows];
     }
   }
@@ -280,15 +278,15 @@ __global__ void __launch_bounds__(kDrawThreads)
 // One thread per listed bond of a word group.
 template <Opens kOpens>
 __global__ void __launch_bounds__(kDrawThreads)
-    draw_listed(const __grid_constant__ DeviceLabelTiles g,
-                const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_group) {
+    draw_listed(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run,
+                std::uint32_t blocks_per_group) {
   __shared__ CallWords calls[8];
   const std::uint32_t word_group = blockIdx.x / blocks_per_group, all = run.first + word_group;
   const std::uint32_t graph = all / g.word_groups;
   const BondDrawer drawer{g.seeds.low[graph], g.seeds.high[graph], all % g.word_groups,
                           *run.first_step + run.step, run.threshold[all]};
   if (threadIdx.x < 8) {
-    calls[threadIdx.x] = CallWords(drawer.low, drawer.high, drawer.who, threadIdx.x, drawer.step);
+    calls[threadIdx.x] = CallWords(drawer.low, drawer.high, drawer.group, threadIdx.x, drawer.step);
   }
   __syncthreads();
   const std::uint32_t i = blockIdx.x % blocks_per_group * kDrawThreads + threadIdx.x;
@@ -312,33 +310,32 @@ __global__ void __launch_bounds__(kDrawThreads)
 
 // One block per tile of a word group: the sites with an open listed bond, transposed.
 __global__ void __launch_bounds__(kDrawThreads)
-    mark_ends(const __grid_constant__ DeviceLabelTiles g,
-              const __grid_constant__ DeviceLabelRun run) {
+    mark_ends(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t stage[32 * kStage];
   const std::uint32_t word_group = blockIdx.x / g.count, tile = blockIdx.x - word_group * g.count;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
   for (unsigned n = threadIdx.x; n < 32 * kStage; n += kDrawThreads) stage[n] = 0;
   __syncthreads();
   const std::size_t at = static_cast<std::size_t>(graph) * (g.count + 1) + tile;
-  const LabelEnd* ends = g.tile_ends + static_cast<std::size_t>(graph) * 2 * g.listed_most;
+  const TileBondEnd* ends = g.tile_ends + static_cast<std::size_t>(graph) * 2 * g.listed_most;
   const std::uint32_t* open =
       run.listed_open + static_cast<std::size_t>(word_group) * g.listed_most;
   const std::uint32_t last = g.ends_first[at + 1];
   for (std::uint32_t i = g.ends_first[at] + threadIdx.x; i < last; i += kDrawThreads) {
-    const LabelEnd end = ends[i];
+    const TileBondEnd end = ends[i];
     atomicOr(stage + end.place % 32 * kStage + end.place / 32, open[end.listed]);
   }
   __syncthreads();
   for (unsigned j = threadIdx.x / 32; j < kLabelRows; j += kDrawThreads / 32) {
     std::uint32_t& word = stage[threadIdx.x % 32 * kStage + j];
-    word = turn_bits(word);
+    word = transpose_bits(word);
   }
   __syncthreads();
-  const std::uint32_t masks = label_masks(g.lattice.dim, true, run.ghost != nullptr);
-  const std::uint32_t own = label_masks(g.lattice.dim, true, false) - 1;
+  const std::uint32_t masks = masks_per_tile(g.lattice.dim, true, run.ghost != nullptr);
+  const std::uint32_t own = masks_per_tile(g.lattice.dim, true, false) - 1;
   std::uint32_t* out =
-      run.masks + (static_cast<std::size_t>(blockIdx.x) * masks + own) * kLabelSites;
-  for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
+      run.masks + (static_cast<std::size_t>(blockIdx.x) * masks + own) * kLabelTileSites;
+  for (unsigned n = threadIdx.x; n < kLabelTileSites; n += kDrawThreads) {
     out[n] = stage[n / kLabelRows * kStage + n % kLabelRows];
   }
 }
@@ -347,8 +344,7 @@ __global__ void __launch_bounds__(kDrawThreads)
 // transposed. Houdayer moves: clears the random bits of sites with equal spins.
 template <int kDim, bool kHoudayer>
 __global__ void __launch_bounds__(kDrawThreads)
-    draw_bound(const __grid_constant__ DeviceLabelTiles g,
-               const __grid_constant__ DeviceLabelRun run) {
+    draw_bound(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t stage[32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
   const Address at{std::uint64_t{g.seeds.high[item.graph]} << 32 | g.seeds.low[item.graph],
@@ -369,18 +365,18 @@ __global__ void __launch_bounds__(kDrawThreads)
       }
       marked = kHoudayer ? own ^ own >> kPartnerDistance : ghost.bound(at, site, own, ~0u);
     }
-    stage[lane * kStage + j] = turn_bits(marked);
+    stage[lane * kStage + j] = transpose_bits(marked);
   }
   __syncthreads();
   std::uint32_t* out = item.mask(run, item.tile, kHoudayer ? kDim : bound_mask<kDim>(g), 0);
-  for (unsigned n = threadIdx.x; n < kLabelSites; n += kDrawThreads) {
+  for (unsigned n = threadIdx.x; n < kLabelTileSites; n += kDrawThreads) {
     const std::uint32_t word = stage[n / kLabelRows * kStage + n % kLabelRows];
     out[n] = kHoudayer ? out[n] & word : word;
   }
 }
 
 template <Opens kOpens>
-void draw_as(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+void draw_as(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
     launch(draw_tile<kDim, kOpens>, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g,
            run);
@@ -396,7 +392,7 @@ void draw_as(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t 
   launch(mark_ends, LaunchShape{run.word_groups * g.count, kDrawThreads}, stream, g, run);
 }
 
-void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+void draw(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
   if (run.houdayer) return draw_as<Opens::products>(g, run, stream);
   if (run.signs) return draw_as<Opens::satisfied>(g, run, stream);
   draw_as<Opens::equal>(g, run, stream);
@@ -420,10 +416,10 @@ void draw(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 //   5  Clusters with an open site become nodes; the sums over the others are final.
 //   6  Row after row, every site reads its label, at most two steps up.
 //
-// A word of the forest is the parent of a run (below kLabelSites) or, for a root, kRoot, its size
-// and, above, its weight. In the end the words of nodes, and of local roots under them, are labels.
-// Lanes alternate between reading and writing shared words, with a barrier of the warp in between.
-// Writes are atomic where several lanes may write the same word.
+// A word of the forest is the parent of a run (below kLabelTileSites) or, for a root, kRoot, its
+// size and, above, its weight. In the end the words of nodes, and of local roots under them, are
+// labels. Lanes alternate between reading and writing shared words, with a barrier of the warp in
+// between. Writes are atomic where several lanes may write the same word.
 
 // The input of step 2 for a row.
 template <int kAcross>
@@ -443,7 +439,7 @@ struct RootMasks {
 // A warp's part of shared memory.
 template <int kAcross>
 struct LabelSpace {
-  std::uint32_t forest[kLabelSites];
+  std::uint32_t forest[kLabelTileSites];
   union {
     HangingRow<kAcross> rows[kLabelRows];
     RootMasks roots;
@@ -460,7 +456,7 @@ class TileLabeller {
  public:
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions in which rows are joined
 
-  __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+  __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const LabelArgs& run,
                                           const LabelItem<kDim>& item, unsigned replica,
                                           LabelSpace<kAcross>& space)
       : g_(g),
@@ -590,12 +586,12 @@ class TileLabeller {
   // Step 6.
   __device__ __forceinline__ void write_labels() const {
     if constexpr (kDim > 1) pass_labels();
-    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelSites + lane_;
+    std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelTileSites + lane_;
 #pragma unroll 8
     for (unsigned j = 0; j < kLabelRows; ++j) {
       std::uint32_t place = 32 * j + last_start(space_.roots.stops[j], before_);
       std::uint32_t word = forest_[place];
-      if (word < kLabelSites) {
+      if (word < kLabelTileSites) {
         place = word;
         word = forest_[place];
       }
@@ -661,8 +657,8 @@ class TileLabeller {
       const std::uint32_t behind = item_.tile + tile_stride * (at == 0 ? tiles - 1 : 0u - 1u);
       const std::uint32_t last = item_.at.last[k];
       const std::uint32_t last_behind =
-          at == 0 ? item_.extent[k] - (tiles - 1) * label_length<kDim>(k) - 1
-                  : label_length<kDim>(k) - 1;
+          at == 0 ? item_.extent[k] - (tiles - 1) * label_tile_length<kDim>(k) - 1
+                  : label_tile_length<kDim>(k) - 1;
       tile_stride *= tiles;
       const std::uint32_t* there = item_.mask(run_, behind, k, replica_);
       if (k == 0) {
@@ -945,7 +941,7 @@ class TileLabeller {
   }
 
   const DeviceLabelTiles& g_;
-  const DeviceLabelRun& run_;
+  const LabelArgs& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_;
   LabelSpace<kAcross>& space_;
@@ -968,12 +964,11 @@ constexpr unsigned kLabelWarps = 4;  // per block, of neighbouring replicas
 
 template <int kDim, Extra kExtra>
 __global__ void __launch_bounds__(32 * kLabelWarps)
-    label_tiles(const __grid_constant__ DeviceLabelTiles g,
-                const __grid_constant__ DeviceLabelRun run) {
+    label_tiles(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   using Labeller = TileLabeller<kDim, kExtra>;
   __shared__ LabelSpace<Labeller::kAcross> spaces[kLabelWarps];
   const unsigned warp = threadIdx.x / 32;
-  const unsigned blocks = label_count(run.houdayer) / kLabelWarps;  // per item
+  const unsigned blocks = labelled_replicas(run.houdayer) / kLabelWarps;  // per item
   const LabelItem<kDim> item(g, run, blockIdx.x / blocks);
   const unsigned number = blockIdx.x % blocks * kLabelWarps + warp;
   Labeller labeller(g, run, item, label_replica(run.houdayer, number), spaces[warp]);
@@ -983,13 +978,13 @@ __global__ void __launch_bounds__(32 * kLabelWarps)
   labeller.write_labels();
 }
 
-void label(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+void label(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
     const bool bound = run.ghost != nullptr && !run.houdayer;
     launch(bound                   ? label_tiles<kDim, Extra::bound>
            : run.weight == nullptr ? label_tiles<kDim, Extra::none>
                                    : label_tiles<kDim, Extra::weights>,
-           LaunchShape{run.word_groups * g.count * (label_count(run.houdayer) / kLabelWarps),
+           LaunchShape{run.word_groups * g.count * (labelled_replicas(run.houdayer) / kLabelWarps),
                        32 * kLabelWarps},
            stream, g, run);
   });
@@ -1009,7 +1004,7 @@ template <int kDim>
 class Joiner {
  public:
   // `queue`: [kJoinQueue] in shared memory, the warp's own.
-  __device__ __forceinline__ Joiner(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+  __device__ __forceinline__ Joiner(const DeviceLabelTiles& g, const LabelArgs& run,
                                     const LabelItem<kDim>& item, unsigned replica,
                                     std::uint32_t* queue)
       : g_(g),
@@ -1043,7 +1038,7 @@ class Joiner {
     }
 #pragma unroll
     for (int k = 1; k < kDim; ++k) {
-      const unsigned stride = label_stride<kDim>(k), length = label_length<kDim>(k);
+      const unsigned stride = label_stride<kDim>(k), length = label_tile_length<kDim>(k);
       const unsigned last = item_.at.last[k] * stride;
       for (unsigned n = 0; n < kLabelRows / length; ++n) {
         const unsigned row = n / stride * stride * length + n % stride;
@@ -1067,7 +1062,8 @@ class Joiner {
     if (joined) {
       const auto others = static_cast<unsigned>(__popc(finders & ((1u << lane_) - 1)));
       queue_[waiting_ + others] =
-          (static_cast<unsigned>(direction) * kLabelSites + other_place) * kLabelSites + place;
+          (static_cast<unsigned>(direction) * kLabelTileSites + other_place) * kLabelTileSites +
+          place;
     }
     waiting_ += static_cast<unsigned>(__popc(finders));
     __syncwarp();
@@ -1082,16 +1078,16 @@ class Joiner {
   __device__ __forceinline__ void join(bool joined, std::uint32_t bond) {
     std::uint32_t a = 0, b = 0;
     if (joined) {
-      const std::uint32_t direction = bond / (kLabelSites * kLabelSites);
+      const std::uint32_t direction = bond / (kLabelTileSites * kLabelTileSites);
       std::uint32_t other = ahead_[0];
 #pragma unroll
       for (unsigned k = 1; k < kDim; ++k) {
         if (direction == k) other = ahead_[k];
       }
       a = node_at(g_, run_, item_.graph, item_.word_group, replica_, item_.tile,
-                  bond % kLabelSites);
+                  bond % kLabelTileSites);
       b = node_at(g_, run_, item_.graph, item_.word_group, replica_, other,
-                  bond / kLabelSites % kLabelSites);
+                  bond / kLabelTileSites % kLabelTileSites);
     }
     // The previous bond often joins the same two clusters.
     const std::uint32_t last_a = __shfl_up_sync(~0u, a, 1), last_b = __shfl_up_sync(~0u, b, 1);
@@ -1101,7 +1097,7 @@ class Joiner {
   }
 
   const DeviceLabelTiles& g_;
-  const DeviceLabelRun& run_;
+  const LabelArgs& run_;
   const LabelItem<kDim>& item_;
   const unsigned replica_, lane_;
   std::uint32_t* const queue_;
@@ -1116,8 +1112,8 @@ struct ReplicaTile {
 
   __device__ __forceinline__ ReplicaTile(const DeviceLabelTiles& g, bool houdayer) {
     const std::uint32_t index = blockIdx.x * kNodeWarps + threadIdx.x / 32, one = index / g.count;
-    word_group = one / label_count(houdayer);
-    replica = label_replica(houdayer, one % label_count(houdayer));
+    word_group = one / labelled_replicas(houdayer);
+    replica = label_replica(houdayer, one % labelled_replicas(houdayer));
     tile = index - one * g.count;
   }
 };
@@ -1125,8 +1121,7 @@ struct ReplicaTile {
 // A warp joins a tile of one replica to the tiles ahead.
 template <int kDim>
 __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
-    join_tiles(const __grid_constant__ DeviceLabelTiles g,
-               const __grid_constant__ DeviceLabelRun run) {
+    join_tiles(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t queues[kNodeWarps][kJoinQueue];
   const ReplicaTile at(g, run.houdayer);
   const LabelItem<kDim> item(g, run, at.word_group * g.count + at.tile);
@@ -1159,13 +1154,13 @@ __device__ __forceinline__ void find_open(const std::uint32_t* open, unsigned re
 }
 
 // Replaces the indices by pairs of nodes. Called by a block after find_open() and a barrier.
-__device__ __forceinline__ void find_pairs(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void find_pairs(const DeviceLabelTiles& g, const LabelArgs& run,
                                            std::uint32_t word_group, unsigned replica,
                                            ListedPairs& pairs) {
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
-  const LabelEnds* all = g.ends + static_cast<std::size_t>(graph) * g.listed_most;
+  const ListedBondEnds* all = g.ends + static_cast<std::size_t>(graph) * g.listed_most;
   for (std::uint32_t at = threadIdx.x; at < pairs.count; at += kListedThreads) {
-    const LabelEnds ends = all[pairs.a[at]];
+    const ListedBondEnds ends = all[pairs.a[at]];
     pairs.a[at] = node_at(g, run, graph, word_group, replica, ends.tile_a, ends.places & 0xFFFFu);
     pairs.b[at] = node_at(g, run, graph, word_group, replica, ends.tile_b, ends.places >> 16);
   }
@@ -1186,12 +1181,12 @@ __device__ __forceinline__ void join_pairs(const NodeForest& forest, ListedPairs
 }
 
 __global__ void __launch_bounds__(kListedThreads)
-    join_listed(const __grid_constant__ DeviceLabelTiles g,
-                const __grid_constant__ DeviceLabelRun run, std::uint32_t blocks_per_replica) {
+    join_listed(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run,
+                std::uint32_t blocks_per_replica) {
   __shared__ ListedPairs pairs;
   const std::uint32_t one = blockIdx.x / blocks_per_replica,
-                      word_group = one / label_count(run.houdayer),
-                      replica = label_replica(run.houdayer, one % label_count(run.houdayer));
+                      word_group = one / labelled_replicas(run.houdayer),
+                      replica = label_replica(run.houdayer, one % labelled_replicas(run.houdayer));
   if (threadIdx.x == 0) {
     pairs.count = 0;
     pairs.next = kListedThreads;
@@ -1226,8 +1221,7 @@ __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
 // cluster, so the warp sums the sizes for two roots before it adds them to global memory.
 template <bool kWeighted>
 __global__ void __launch_bounds__(kNodeThreads)
-    root_nodes(const __grid_constant__ DeviceLabelTiles g,
-               const __grid_constant__ DeviceLabelRun run) {
+    root_nodes(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   constexpr std::uint32_t kNone = ~0u;
   constexpr unsigned kAtOnce = 4;
   const ReplicaTile at(g, run.houdayer);
@@ -1282,8 +1276,8 @@ __global__ void __launch_bounds__(kNodeThreads)
   }
 }
 
-void join(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
-  const std::uint32_t replicas = run.word_groups * label_count(run.houdayer);
+void join(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
+  const std::uint32_t replicas = run.word_groups * labelled_replicas(run.houdayer);
   const std::uint32_t blocks = replicas / kNodeWarps * g.count;
   with_dim(g.lattice.dim, [&]<int kDim>() {
     if (kDim > 0) launch(join_tiles<kDim>, LaunchShape{blocks, kNodeThreads}, stream, g, run);
@@ -1293,8 +1287,9 @@ void join(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
   launch(join_listed, LaunchShape{replicas * listed, kListedThreads}, stream, g, run, listed);
 }
 
-void find_roots(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
-  const std::uint32_t blocks = run.word_groups * label_count(run.houdayer) / kNodeWarps * g.count;
+void find_roots(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
+  const std::uint32_t blocks =
+      run.word_groups * labelled_replicas(run.houdayer) / kNodeWarps * g.count;
   launch(run.weight == nullptr ? root_nodes<false> : root_nodes<true>,
          LaunchShape{blocks, kNodeThreads}, stream, g, run);
 }
@@ -1309,7 +1304,7 @@ constexpr unsigned kLabelWords = 2 * kLabelRows;
 
 // The flips of the nodes of a tile; sums over the roots among the nodes.
 template <int kDim, bool kWeighted>
-__device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const LabelArgs& run,
                                            const LabelItem<kDim>& item, unsigned replica,
                                            std::uint32_t* flips) {
   const unsigned lane = threadIdx.x % 32;
@@ -1355,7 +1350,7 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Devi
 
 // The random bit of its first place decides for a cluster that is not a node, its key for a node.
 template <int kDim, bool kWeighted>
-__device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+__device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const LabelArgs& run,
                                             const LabelItem<kDim>& item, unsigned replica,
                                             std::uint32_t* flips) {
   node_flips<kDim, kWeighted>(g, run, item, replica, flips + kLabelRows);
@@ -1376,20 +1371,19 @@ __device__ __forceinline__ std::uint32_t eight_flips(const std::uint32_t* flips,
 
 template <int kDim, bool kWeighted>
 __global__ void __launch_bounds__(kFlipThreads)
-    flip_tile(const __grid_constant__ DeviceLabelTiles g,
-              const __grid_constant__ DeviceLabelRun run) {
+    flip_tile(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t tables[kFlipWarps][kLabelWords];
   __shared__ std::uint32_t stage[32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (unsigned number = warp; number < label_count(run.houdayer); number += kFlipWarps) {
+  for (unsigned number = warp; number < labelled_replicas(run.houdayer); number += kFlipWarps) {
     const unsigned replica = label_replica(run.houdayer, number);
     label_flips<kDim, kWeighted>(g, run, item, replica, tables[warp]);
     const auto* labels =
-        reinterpret_cast<const uint4*>(run.label + item.of_replica(replica) * kLabelSites);
+        reinterpret_cast<const uint4*>(run.label + item.of_replica(replica) * kLabelTileSites);
     auto* out = reinterpret_cast<std::uint8_t*>(stage + replica * kStage);
 #pragma unroll
-    for (unsigned n = lane; n < kLabelSites / 8; n += 32) {
+    for (unsigned n = lane; n < kLabelTileSites / 8; n += 32) {
       out[n] = static_cast<std::uint8_t>(eight_flips(tables[warp], labels[n]));
       if (run.houdayer) out[n + kPartnerDistance * kStage * 4] = out[n];
     }
@@ -1399,7 +1393,7 @@ __global__ void __launch_bounds__(kFlipThreads)
   const auto vec = static_cast<std::uint32_t>(run.vec);
   std::uint32_t* spins = run.spins + first_word(item.all, g.lattice.words, run.vec);
   for (unsigned j = warp; j < kLabelRows; j += kFlipWarps) {
-    const std::uint32_t flips = turn_bits(stage[lane * kStage + j]);
+    const std::uint32_t flips = transpose_bits(stage[lane * kStage + j]);
     const LabelRow row = item.row(g, j);
     if (lane >= row.count || flips == 0) continue;
     std::uint32_t colour = row.site + lane;
@@ -1407,7 +1401,7 @@ __global__ void __launch_bounds__(kFlipThreads)
       colour = lane;  // tiles begin at even x
 #pragma unroll
       for (int k = 1; k < kDim; ++k) {
-        colour += item.at.at[k] * label_length<kDim>(k) + LabelTile<kDim>::coordinate(j, k);
+        colour += item.at.at[k] * label_tile_length<kDim>(k) + LabelTile<kDim>::coordinate(j, k);
       }
     }
     const std::uint32_t site = row.site + lane;
@@ -1418,7 +1412,7 @@ __global__ void __launch_bounds__(kFlipThreads)
 }
 
 // Adds the sums of one replica's update to its totals and clears them.
-__global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
+__global__ void close_sums(const __grid_constant__ LabelArgs run) {
   const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
   if (replica >= run.word_groups * 32) return;
   const LabelSums sums = run.sums[replica];
@@ -1435,7 +1429,7 @@ __global__ void close_sums(const __grid_constant__ DeviceLabelRun run) {
   run.weight_square[at] += sums.weight_square;
 }
 
-void flip(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t stream) {
+void flip(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() {
     launch(run.weight == nullptr ? flip_tile<kDim, false> : flip_tile<kDim, true>,
            LaunchShape{run.word_groups * g.count, kFlipThreads}, stream, g, run);
@@ -1446,7 +1440,7 @@ void flip(const DeviceLabelTiles& g, const DeviceLabelRun& run, cudaStream_t str
 
 }  // namespace
 
-void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+void launch_swendsen_wang(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs* pairs, cudaStream_t stream) {
   draw(g, run, stream);
   label(g, run, stream);

@@ -59,14 +59,14 @@ namespace rewise::multispin {
 // for as many as there are sites that may be open.
 
 template <int kDim>
-RW_HD constexpr std::uint32_t label_length(int k) {
-  return label_length(kDim, k);
+RW_HD constexpr std::uint32_t label_tile_length(int k) {
+  return label_tile_length(kDim, k);
 }
 // Rows from one row to the next in direction k >= 1.
 template <int kDim>
 RW_HD constexpr std::uint32_t label_stride(int k) {
   std::uint32_t stride = 1;
-  for (int i = 1; i < k; ++i) stride *= label_length<kDim>(i);
+  for (int i = 1; i < k; ++i) stride *= label_tile_length<kDim>(i);
   return stride;
 }
 
@@ -89,18 +89,18 @@ struct LabelTile {
       for (int k = 0; k < kDim; ++k) {
         at[k] = tile % along[k];
         tile /= along[k];
-        const std::uint32_t length = label_length<kDim>(k), left = extent[k] - at[k] * length;
+        const std::uint32_t length = label_tile_length<kDim>(k), left = extent[k] - at[k] * length;
         last[k] = (left < length ? left : length) - 1;
       }
     }
   }
   static RW_HD std::uint32_t coordinate(std::uint32_t row, int k) {
-    return row / label_stride<kDim>(k) % label_length<kDim>(k);
+    return row / label_stride<kDim>(k) % label_tile_length<kDim>(k);
   }
   template <class Extents>
   RW_HD LabelRow row(const Extents& extent, std::uint32_t sites, std::uint32_t j) const {
     if constexpr (kDim <= 1) {
-      const std::uint32_t first = at[0] * kLabelSites + 32 * j;
+      const std::uint32_t first = at[0] * kLabelTileSites + 32 * j;
       const std::uint32_t left = first < sites ? sites - first : 0;
       return {first, left < 32 ? left : 32};
     } else {
@@ -109,7 +109,7 @@ struct LabelTile {
       for (int k = 1; k < kDim; ++k) {
         const std::uint32_t own = coordinate(j, k);
         inside = inside && own <= last[k];
-        site += (at[k] * label_length<kDim>(k) + own) * stride;
+        site += (at[k] * label_tile_length<kDim>(k) + own) * stride;
         stride *= extent[k];
       }
       return {site, inside ? last[0] + 1 : 0};
@@ -131,27 +131,27 @@ struct LabelBond {
   std::uint32_t bond;
   Slot a, b;  // a | kNegative
 };
-struct LabelEnds {
+struct ListedBondEnds {
   std::uint32_t tile_a, tile_b, places;  // place of a; place of b in the upper half
 };
 // An end of a listed bond in the list of a tile.
-struct LabelEnd {
+struct TileBondEnd {
   std::uint32_t listed, place;
 };
 
 // Tile and place of a site.
-struct LabelSpot {
+struct TilePlace {
   std::uint32_t tile, place;
 };
 template <int kDim>
-RW_HD LabelSpot label_spot(const Lattice& lattice, const std::uint32_t* along, Site site) {
-  if (kDim <= 1) return {site / kLabelSites, site % kLabelSites};
-  LabelSpot spot{0, 0};
+RW_HD TilePlace label_spot(const Lattice& lattice, const std::uint32_t* along, Site site) {
+  if (kDim <= 1) return {site / kLabelTileSites, site % kLabelTileSites};
+  TilePlace spot{0, 0};
   std::uint32_t tile_stride = 1;
   for (int k = 0; k < kDim; ++k) {
     const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
     const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
-    const std::uint32_t length = label_length<kDim>(k), at = site - rest * extent;
+    const std::uint32_t length = label_tile_length<kDim>(k), at = site - rest * extent;
     spot.tile += at / length * tile_stride;
     spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
     tile_stride *= along[k];
@@ -173,8 +173,8 @@ struct DeviceLabelTiles {
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
   const std::uint32_t* listed_count = nullptr;    // [graphs]
   const LabelBond* listed = nullptr;              // [graphs][listed_most]
-  const LabelEnds* ends = nullptr;                // likewise
-  const LabelEnd* tile_ends = nullptr;            // [graphs][2 listed_most] tile by tile
+  const ListedBondEnds* ends = nullptr;           // likewise
+  const TileBondEnd* tile_ends = nullptr;         // [graphs][2 listed_most] tile by tile
   const std::uint32_t* ends_first = nullptr;      // [graphs][count + 1]
   // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
   std::uint32_t weights_most = 0;
@@ -190,8 +190,8 @@ struct LabelTables {
   std::uint32_t* negative = nullptr;  // null if it is not needed
   std::uint32_t* node_first = nullptr;
   LabelBond* listed = nullptr;
-  LabelEnds* ends = nullptr;
-  LabelEnd* tile_ends = nullptr;
+  ListedBondEnds* ends = nullptr;
+  TileBondEnd* tile_ends = nullptr;
   std::uint32_t* ends_first = nullptr;
   std::uint32_t* nodes = nullptr;   // [graphs] maximum number of nodes
   std::uint32_t* open = nullptr;    // [graphs][count][64] scratch, zero: sites that may be open
@@ -201,11 +201,11 @@ void launch_label_tables(const LabelTables& g, cudaStream_t stream);
 
 // A site's label is the place of its cluster's first site in the tile or, if the cluster is a node,
 // the node's number in the tile plus this bit.
-inline constexpr std::uint32_t kNodeLabel = kLabelSites;
+inline constexpr std::uint32_t kNodeLabel = kLabelTileSites;
 
 // Masks of a tile: open bonds by direction, random bits, if there are listed bonds the sites with
 // an open listed bond, and in a field the sites that are bound to the ghost spin.
-RW_HD constexpr std::uint32_t label_masks(int dim, bool listed, bool in_field) {
+RW_HD constexpr std::uint32_t masks_per_tile(int dim, bool listed, bool in_field) {
   return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1) + (in_field ? 1 : 0);
 }
 // In a field: set in the keys of nodes that are not bound. Sites are below 2^30.
@@ -218,7 +218,7 @@ struct LabelSums {
 
 // One update of word groups [first, first + word_groups), numbered through all graphs. [word
 // groups] and [items] count from `first`. Item = word group * count + tile.
-struct DeviceLabelRun {
+struct LabelArgs {
   const std::uint32_t* first_step = nullptr;  // on the device; the step is *first_step + step
   std::uint32_t step = 0;
   const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
@@ -228,7 +228,7 @@ struct DeviceLabelRun {
   bool signs = false;     // couplings may be -1; Houdayer moves do not depend on signs
   int vec = 1;
   std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
-  std::uint32_t* masks = nullptr;              // [items][label_masks()][32 replicas][64]
+  std::uint32_t* masks = nullptr;              // [items][masks_per_tile()][32 replicas][64]
   std::uint16_t* label = nullptr;              // [items][32][2048]
   std::uint32_t* nodes = nullptr;              // [items][32] number of nodes
   std::uint32_t* parent = nullptr;             // [word groups][32][nodes_most]
@@ -244,8 +244,8 @@ struct DeviceLabelRun {
   unsigned long long *cross = nullptr, *weight_square = nullptr;
 };
 
-// The replicas of a word group that steps 2 to 4 process are numbered 0 .. label_count() - 1.
-RW_HD constexpr std::uint32_t label_count(bool houdayer) {
+// The replicas of a word group that steps 2 to 4 process are numbered 0 .. labelled_replicas() - 1.
+RW_HD constexpr std::uint32_t labelled_replicas(bool houdayer) {
   return houdayer ? couples_of(kReplicas) : kReplicas;
 }
 RW_HD constexpr std::uint32_t label_replica(bool houdayer, std::uint32_t number) {
@@ -255,7 +255,7 @@ RW_HD constexpr std::uint32_t label_replica(bool houdayer, std::uint32_t number)
 struct DeviceClusterPairs;  // cluster_pairs_cuda.hpp
 
 // `pairs`: also sums over pairs of clusters, or null.
-void launch_swendsen_wang(const DeviceLabelTiles& g, const DeviceLabelRun& run,
+void launch_swendsen_wang(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs* pairs, cudaStream_t stream);
 
 }  // namespace rewise::multispin

@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned kScanThreads = 1024;
 
 __device__ __forceinline__ std::uint32_t* open_row(const LabelTables& g, std::uint32_t graph,
-                                                   const LabelSpot& at) {
+                                                   const TilePlace& at) {
   return g.open + (std::size_t{graph} * g.count + at.tile) * kLabelRows + at.place / 32;
 }
 
@@ -27,7 +27,7 @@ __global__ void lay_rows(const __grid_constant__ LabelTables g) {
   const LabelRow row = at.row(lattice.extent.data(), g.bonds.places.sites, j);
   const unsigned lane = threadIdx.x % 32;
   const Site site = row.site + lane;
-  const LabelSpot here{tile, 32 * j + lane};
+  const TilePlace here{tile, 32 * j + lane};
   bool open = false;
   for (int k = 0; k < kDim; ++k) {
     const auto direction = static_cast<unsigned>(k);
@@ -52,7 +52,7 @@ __global__ void lay_rows(const __grid_constant__ LabelTables g) {
     }
     if (!there) continue;
     const Site next = lattice.forward(site, k);
-    const LabelSpot ahead = label_spot<kDim>(lattice, g.along, next);
+    const TilePlace ahead = label_spot<kDim>(lattice, g.along, next);
     // Within a tile places ascend with the sites, except for a bond around a lattice of one tile.
     if (ahead.tile == tile && next > site) continue;
     open = true;
@@ -69,12 +69,12 @@ __global__ void list_bonds(const __grid_constant__ LabelTables g) {
   const std::uint32_t first = g.bonds.ends.first[graph];
   if (i >= g.bonds.ends.first[graph + 1] - first) return;
   const Slot a = g.bonds.ends.a[first + i], b = g.bonds.ends.b[first + i];
-  const LabelSpot at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(listed_slot(a)));
-  const LabelSpot at_b = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(b));
+  const TilePlace at_a = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(listed_slot(a)));
+  const TilePlace at_b = label_spot<kDim>(g.bonds.lattice, g.along, g.bonds.site(b));
   const std::size_t to = std::size_t{graph} * g.bonds.rewired_most + i;
   g.listed[to] = {g.bonds.rewired[first + i], a, b};
   g.ends[to] = {at_a.tile, at_b.tile, at_a.place | at_b.place << 16};
-  for (const LabelSpot& at : {at_a, at_b}) {
+  for (const TilePlace& at : {at_a, at_b}) {
     atomicOr(open_row(g, graph, at), 1u << at.place % 32);
     atomicAdd(g.cursor + std::size_t{graph} * g.count + at.tile, 1u);
   }
@@ -117,7 +117,7 @@ __global__ void file_ends(const __grid_constant__ LabelTables g) {
   const std::uint32_t graph = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= g.bonds.ends.first[graph + 1] - g.bonds.ends.first[graph]) return;
   const std::size_t most = g.bonds.rewired_most;
-  const LabelEnds ends = g.ends[graph * most + i];
+  const ListedBondEnds ends = g.ends[graph * most + i];
   const auto file = [&](std::uint32_t tile, std::uint32_t place) {
     const std::uint32_t at = atomicAdd(g.cursor + std::size_t{graph} * g.count + tile, 1u);
     g.tile_ends[graph * 2 * most + at] = {i, place};
@@ -131,7 +131,8 @@ __global__ void file_ends(const __grid_constant__ LabelTables g) {
 void launch_label_tables(const LabelTables& g, cudaStream_t stream) {
   const std::uint32_t most = g.bonds.rewired_most;
   with_dim(g.bonds.lattice.dim, [&]<int kDim>() {
-    launch(lay_rows<kDim>, cover_each(g.bonds, std::uint64_t{g.count} * kLabelSites), stream, g);
+    launch(lay_rows<kDim>, cover_each(g.bonds, std::uint64_t{g.count} * kLabelTileSites), stream,
+           g);
     if (most > 0) launch(list_bonds<kDim>, cover_each(g.bonds, most), stream, g);
   });
   launch(scan_tiles, LaunchShape{g.bonds.graphs, kScanThreads}, stream, g);

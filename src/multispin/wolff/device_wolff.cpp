@@ -289,7 +289,7 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
     tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
     tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
   }
-  DeviceDenseRun run = run_;
+  DenseWolffArgs run = run_;
   run.first_step = updates.first_step;
   run.active = updates.active == nullptr ? nullptr : updates.active + from;
   run.threshold = updates.threshold + from;
@@ -496,7 +496,7 @@ void DeviceWolffBatch::queue_sparse(const GraphRange& range, const std::uint32_t
   std::uint32_t* planes = planes_.data() + replica * wolff_.plane_words;
   launch_words_to_planes(wolff_, word_groups, graphs_.vec(), words, planes, stream);
   progress_.clear(stream);
-  DeviceWolffRun run{};
+  SparseWolffArgs run{};
   run.graphs = wolff_graphs_.data() + range.first;
   run.replicas_per_graph = per_graph;
   run.replicas = range.count * per_graph;

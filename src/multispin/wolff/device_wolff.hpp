@@ -48,7 +48,7 @@ class DenseWolffBatch {
 
   const DeviceGraphs& graphs_;
   DeviceTiles tiles_;  // of all graphs; DeviceTiles::seeds is set per launch
-  DeviceDenseRun run_;
+  DenseWolffArgs run_;
   std::uint32_t group_ = 0;
   std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, bound_,

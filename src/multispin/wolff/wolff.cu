@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kTileThreads)
   if (kToPlanes) {
     if (real) pack = load<kVec>(words);
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) tile[v][lane][warp] = turn_bits(pack.w[v]);
+    for (int v = 0; v < kVec; ++v) tile[v][lane][warp] = transpose_bits(pack.w[v]);
     __syncthreads();
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kTileThreads)
     }
     __syncthreads();
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) pack.w[v] = turn_bits(tile[v][lane][warp]);
+    for (int v = 0; v < kVec; ++v) pack.w[v] = transpose_bits(tile[v][lane][warp]);
     if (real) store<kVec>(words, pack);
   }
 }
@@ -202,7 +202,7 @@ struct Slot {
   std::uint32_t step, up;    // of the current update
   std::uint32_t head, tail;  // of the pool, in chunks
   std::uint32_t given;       // chunks put into the pool and not yet completed
-  std::uint32_t who, bit, threshold;
+  std::uint32_t group, bit, threshold;
   DeviceWolffGraph graph;
   std::uint32_t* plane;  // [plane_words]
   uint2* pool;
@@ -230,7 +230,7 @@ __device__ __forceinline__ std::uint32_t stride_of(const DeviceLattice& g, unsig
 template <int kDim, Home kHome>
 class Grower {
  public:
-  __device__ Grower(const DeviceWolff& g, const DeviceWolffRun& run, Shared& shared, uint2* buffer,
+  __device__ Grower(const DeviceWolff& g, const SparseWolffArgs& run, Shared& shared, uint2* buffer,
                     std::uint32_t capacity)
       : g_(g),
         run_(run),
@@ -284,10 +284,10 @@ class Grower {
   // Takes a chunk of candidates from the pool of some slot and completes it. Returns false if there
   // was none. The search starts at slot `first`.
   __device__ __forceinline__ bool help_one(Slot* slots, unsigned count, unsigned first) {
-    const unsigned who = offers(slots, count);
-    if (who == 0) return false;
-    const unsigned later = who & ~((1u << first) - 1);
-    slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : who)) - 1];
+    const unsigned lanes = offers(slots, count);
+    if (lanes == 0) return false;
+    const unsigned later = lanes & ~((1u << first) - 1);
+    slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : lanes)) - 1];
     if (!take()) return false;
     // Only now is the replica known: the slot may have changed to another one before take().
     turn_to(*slot_);
@@ -337,8 +337,8 @@ class Grower {
     step_ = step;
     up_ = up;
     spin_ = up ? ~0u : 0u;
-    first_ = CallWords(seed_low_, seed_high_, slot_->who, 0, step);
-    second_ = CallWords(seed_low_, seed_high_, slot_->who, 1, step);
+    first_ = CallWords(seed_low_, seed_high_, slot_->group, 0, step);
+    second_ = CallWords(seed_low_, seed_high_, slot_->group, 1, step);
     // Prevents the compiler from recomputing these for each draw.
     asm volatile("" : "+r"(first_.hi), "+r"(first_.lo), "+r"(second_.hi), "+r"(second_.lo));
   }
@@ -416,7 +416,7 @@ class Grower {
   __device__ __forceinline__ bool decide(const SharedItem& item) const {
 #pragma unroll 1
     for (unsigned call = 2; call < 8; ++call) {
-      const CallWords words(seed_low_, seed_high_, slot_->who, call, step_);
+      const CallWords words(seed_low_, seed_high_, slot_->group, call, step_);
       const std::uint32_t number = digits(item, words);
       const std::uint32_t limit = threshold_ >> (28 - 4 * call) & 15u;
       if (number != limit) return number < limit;
@@ -425,16 +425,16 @@ class Grower {
   }
 
   __device__ __forceinline__ void push(bool mine, uint2 candidate) {
-    const unsigned who = __ballot_sync(~0u, mine);
-    if (mine) buffer_[count_ + __popc(who & below_)] = candidate;
-    count_ += static_cast<unsigned>(__popc(who));
+    const unsigned lanes = __ballot_sync(~0u, mine);
+    if (mine) buffer_[count_ + __popc(lanes & below_)] = candidate;
+    count_ += static_cast<unsigned>(__popc(lanes));
   }
 
   // Adds the candidates of newly claimed sites. `word`: their entry of special[].
   __device__ __forceinline__ void collect(bool claimed, std::uint32_t site, uint2 word) {
-    const unsigned who = __ballot_sync(~0u, claimed);
-    if (who == 0) return;
-    const auto news = static_cast<unsigned>(__popc(who));
+    const unsigned lanes = __ballot_sync(~0u, claimed);
+    if (lanes == 0) return;
+    const auto news = static_cast<unsigned>(__popc(lanes));
     flipped_ += news;
     const bool special = claimed && (kDim == 0 || (word.x >> site % 32 & 1u) != 0);
     if constexpr (kDim > 0) {
@@ -577,7 +577,7 @@ class Grower {
   }
 
   const DeviceWolff& g_;
-  const DeviceWolffRun& run_;
+  const SparseWolffArgs& run_;
   Shared& shared_;
   Slot* slot_ = nullptr;
   Plane<kHome> plane_{nullptr};
@@ -625,7 +625,7 @@ __device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint
 // The work of a warp that leads a slot: takes one part of some replica's updates after the other,
 // until no part is left.
 template <int kDim, Home kHome>
-__device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun& run,
+__device__ __forceinline__ void lead(const DeviceWolff& g, const SparseWolffArgs& run,
                                      const WolffLaunch& plan, Grower<kDim, kHome>& grower,
                                      Slot* slots, Slot& slot, std::uint32_t* own) {
   const unsigned lane = threadIdx.x % 32;
@@ -650,7 +650,7 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
       std::uint32_t* home = run.planes + static_cast<std::size_t>(replica) * g.plane_words;
       if (near) fetch_plane(own, home, g.plane_words);
       if (lane == 0) {
-        slot.who = replica / kReplicas % (run.replicas_per_graph / kReplicas);
+        slot.group = replica / kReplicas % (run.replicas_per_graph / kReplicas);
         slot.bit = replica % kReplicas;
         slot.threshold = run.threshold[replica / kReplicas];
         slot.graph = run.graphs[replica / run.replicas_per_graph];
@@ -664,7 +664,7 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
       for (unsigned update = start; update < stop; ++update) {
         const unsigned ahead = (update - start) % 32;
         if (ahead == 0) {  // seeds of 32 updates at once
-          seed = wolff_seed_site({slot.graph.seed, slot.who, first + update + lane}, slot.bit,
+          seed = wolff_seed_site({slot.graph.seed, slot.group, first + update + lane}, slot.bit,
                                  g.lattice.sites);
         }
         grower.update(first + update, __shfl_sync(~0u, seed, static_cast<int>(ahead)));
@@ -683,7 +683,7 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
 template <int kDim, Home kHome>
 __global__ void __launch_bounds__(kMostThreads, 1)
     wolff_clusters(const __grid_constant__ DeviceWolff g,
-                   const __grid_constant__ DeviceWolffRun run,
+                   const __grid_constant__ SparseWolffArgs run,
                    const __grid_constant__ WolffLaunch plan) {
   extern __shared__ uint4 dynamic[];
   __shared__ Shared shared;
@@ -709,7 +709,7 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   grower.help(slots, plan.slots, warp * plan.slots / warps);
 }
 
-using Kernel = void (*)(DeviceWolff, DeviceWolffRun, WolffLaunch);
+using Kernel = void (*)(DeviceWolff, SparseWolffArgs, WolffLaunch);
 
 Kernel kernel_for(int dim, const WolffLaunch& plan) {
   return with_dim(dim, [&plan]<int kDim>() -> Kernel {
@@ -787,7 +787,7 @@ void WolffLaunch::restrict_slots(std::size_t most) {
   blocks = static_cast<unsigned>(std::clamp<std::size_t>(most / slots, 1, blocks));
 }
 
-void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
+void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& plan,
                   cudaStream_t stream) {
   const Kernel kernel = kernel_for(g.lattice.dim, plan);
   allow_shared_memory(kernel);

@@ -46,7 +46,7 @@ inline constexpr std::uint32_t kNoLink = ~0u, kMoreLinks = ~0u - 1;
 // Candidates and chunks of the pool; all ones means no candidate.
 inline constexpr std::uint32_t kChunk = 32;
 
-struct DeviceWolffRun {
+struct SparseWolffArgs {
   const DeviceWolffGraph* graphs;    // [replicas / replicas_per_graph]
   std::uint32_t replicas_per_graph;  // 32 * word groups
   std::uint32_t replicas;            // total of all graphs
@@ -87,7 +87,7 @@ void launch_words_to_planes(const DeviceWolff& g, std::uint32_t word_groups, int
                             const std::uint32_t* spins, std::uint32_t* planes, cudaStream_t stream);
 void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int vec,
                             const std::uint32_t* planes, std::uint32_t* spins, cudaStream_t stream);
-void launch_wolff(const DeviceWolff& g, const DeviceWolffRun& run, const WolffLaunch& plan,
+void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& plan,
                   cudaStream_t stream);
 
 }  // namespace rewise::multispin

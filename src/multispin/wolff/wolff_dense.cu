@@ -44,7 +44,7 @@ __device__ SitePlace place_site(const DeviceTiles& g, std::uint32_t site) {
 
 // Marks and queues the seeds. A warp per word group, a lane per replica.
 __global__ void begin_update(const __grid_constant__ DeviceTiles g,
-                             const __grid_constant__ DeviceDenseRun run) {
+                             const __grid_constant__ DenseWolffArgs run) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t b = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   if (b >= run.word_groups) return;
@@ -73,7 +73,7 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
 // Finds the bound clusters. A block per tile and word group, a thread per eight sites.
 template <int kDim>
 __global__ void __launch_bounds__(kWarps * 32)
-    keep_bound(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
+    keep_bound(const __grid_constant__ DeviceTiles g, const __grid_constant__ DenseWolffArgs run) {
   const unsigned lane = threadIdx.x % 32;
   const std::uint32_t tile = blockIdx.x, b = blockIdx.y, all = run.first + b;
   const std::size_t item = static_cast<std::size_t>(b) * g.count + tile;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 template <int kDim, int kVec>
 __global__ void __launch_bounds__(kWarps * 32)
     flip_reached(const __grid_constant__ DeviceTiles g,
-                 const __grid_constant__ DeviceDenseRun run) {
+                 const __grid_constant__ DenseWolffArgs run) {
   __shared__ unsigned flipped[kVec][32];
   constexpr unsigned kRows = 32 / kWarps;
   const unsigned lane = threadIdx.x % 32, first_row = threadIdx.x / 32 * kRows;
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 }
 
 template <int kDim>
-void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void flip(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   LaunchShape shape{g.count, kWarps * 32};
   shape.blocks_y = run.word_groups / static_cast<unsigned>(few_of(run.vec));
   with_few(run.vec, [&]<int kVec>() { launch(flip_reached<kDim, kVec>, shape, stream, g, run); });
@@ -173,7 +173,7 @@ void flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) 
 
 }  // namespace
 
-void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_begin(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   check_cuda(cudaMemsetAsync(run.queue.head, 0, sizeof(std::uint32_t), stream), "clearing a queue");
   check_cuda(cudaMemsetAsync(run.queue.added_done, 0, sizeof(unsigned long long), stream),
              "clearing a queue");
@@ -185,18 +185,18 @@ void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStr
   launch(begin_update, cover(std::uint64_t{run.word_groups} * 32, 128), stream, g, run);
 }
 
-void launch_dense_keep(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_keep(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   if (run.ghost == nullptr) return;
   LaunchShape shape{g.count, kWarps * 32};
   shape.blocks_y = run.word_groups;
   with_dim(g.lattice.dim, [&]<int kDim>() { launch(keep_bound<kDim>, shape, stream, g, run); });
 }
 
-void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_flip(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   with_dim(g.lattice.dim, [&]<int kDim>() { flip<kDim>(g, run, stream); });
 }
 
-void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_wolff(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   launch_dense_begin(g, run, stream);
   launch_dense_draw(g, run, stream);
   launch_dense_grow(g, run, stream);

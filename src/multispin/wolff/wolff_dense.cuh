@@ -234,15 +234,15 @@ class TileWorker {
   // Appends items to the ring. Its slots are normally free; otherwise the lane waits for the warp
   // that has not yet taken the old entry.
   __device__ __forceinline__ void add(bool wants, std::uint32_t item) const {
-    const unsigned who = __ballot_sync(~0u, wants);
-    if (who == 0) return;
-    const int first = __ffs(static_cast<int>(who)) - 1;
+    const unsigned lanes = __ballot_sync(~0u, wants);
+    if (lanes == 0) return;
+    const int first = __ffs(static_cast<int>(lanes)) - 1;
     std::uint32_t at = 0;
     if (static_cast<int>(lane_) == first) {
       at = static_cast<std::uint32_t>(
-          atomicAdd(queue_.added_done, static_cast<unsigned long long>(__popc(who))));
+          atomicAdd(queue_.added_done, static_cast<unsigned long long>(__popc(lanes))));
     }
-    at = __shfl_sync(~0u, at, first) + static_cast<unsigned>(__popc(who & ((1u << lane_) - 1)));
+    at = __shfl_sync(~0u, at, first) + static_cast<unsigned>(__popc(lanes & ((1u << lane_) - 1)));
     if (!wants) return;
     std::uint32_t* slot = queue_.entry + (at & queue_.mask);
     while (atomicCAS(slot, 0u, item + 1) != 0) __nanosleep(100);
@@ -260,7 +260,7 @@ __device__ __forceinline__ std::uint32_t& on_board(std::uint32_t* board, std::ui
   return board[local / 32 * 33 + local % 32];
 }
 
-__device__ __forceinline__ std::uint32_t step_of(const DeviceDenseRun& run) {
+__device__ __forceinline__ std::uint32_t step_of(const DenseWolffArgs& run) {
   return *run.first_step + run.step;
 }
 

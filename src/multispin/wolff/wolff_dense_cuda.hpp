@@ -110,7 +110,7 @@ struct DeviceTileQueue {
 // One update of word groups [first, first + word_groups), numbered through all graphs. Arrays of
 // size [word groups] contain these word groups only, and start with `first`. An item is a tile of
 // a word group: item = (word group - first) * count + tile.
-struct DeviceDenseRun {
+struct DenseWolffArgs {
   const std::uint32_t* first_step =
       nullptr;  // on the device; the update is step *first_step + step
   std::uint32_t step = 0;
@@ -141,12 +141,12 @@ struct DeviceDenseRun {
 unsigned dense_grow_blocks(int dim);
 
 // Makes a complete update: the steps below.
-void launch_dense_wolff(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_wolff(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
 
-void launch_dense_begin(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
-void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
-void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
-void launch_dense_keep(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
-void launch_dense_flip(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream);
+void launch_dense_begin(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
+void launch_dense_draw(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
+void launch_dense_grow(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
+void launch_dense_keep(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
+void launch_dense_flip(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream);
 
 }  // namespace rewise::multispin

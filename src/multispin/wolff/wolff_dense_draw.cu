@@ -30,7 +30,7 @@ struct Drawer {
   std::uint32_t step;
 
   // Fills in the data. Called by all threads of the block; a barrier must follow.
-  __device__ __forceinline__ void open(const DeviceTiles& g, const DeviceDenseRun& run,
+  __device__ __forceinline__ void open(const DeviceTiles& g, const DenseWolffArgs& run,
                                        const Key& key, std::uint32_t word_group) {
     if (threadIdx.x < kVec * 8u) {
       const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
@@ -95,7 +95,7 @@ struct DrawBlock {
 };
 
 template <int kDim>
-__device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const DeviceDenseRun& run,
+__device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const DenseWolffArgs& run,
                                                   std::uint32_t word_group, int k,
                                                   std::uint32_t tile) {
   return run.open +
@@ -106,7 +106,7 @@ __device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const De
 
 // Decides all words of the queue. Called by all threads of the block; contains barriers.
 template <int kDim, int kVec>
-__device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
+__device__ void decide_waiting(const DeviceTiles& g, const DenseWolffArgs& run,
                                DrawBlock<kDim, kVec>& block, const Key& key,
                                std::uint32_t word_group, std::uint32_t tile) {
   __syncthreads();
@@ -136,7 +136,7 @@ __device__ void decide_waiting(const DeviceTiles& g, const DeviceDenseRun& run,
 template <int kDim, int kVec, bool kSigns>
 __global__ void __launch_bounds__(kDrawThreads, 8)
     draw_lattice(const __grid_constant__ DeviceTiles g,
-                 const __grid_constant__ DeviceDenseRun run) {
+                 const __grid_constant__ DenseWolffArgs run) {
   __shared__ DrawBlock<kDim, kVec> block;
   const std::uint32_t tile = blockIdx.x, word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
 // Draws the listed bonds. A thread per bond and pack of word groups.
 template <int kVec, bool kSigns>
 __global__ void __launch_bounds__(kDrawThreads)
-    draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
+    draw_listed(const __grid_constant__ DeviceTiles g, const __grid_constant__ DenseWolffArgs run) {
   __shared__ Drawer<kVec> drawer;
   const std::uint32_t word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(kDrawThreads)
 }
 
 template <int kVec, bool kSigns>
-void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void draw_pack(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   LaunchShape shape{g.count, kDrawThreads};
   shape.blocks_y = run.word_groups / kVec;
   if (g.lattice.dim > 0) {
@@ -277,7 +277,7 @@ void draw_pack(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t str
 
 }  // namespace
 
-void launch_dense_draw(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_draw(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   with_few(run.vec, [&]<int kVec>() {
     (g.signs ? draw_pack<kVec, true> : draw_pack<kVec, false>)(g, run, stream);
   });

@@ -37,7 +37,7 @@ struct Desk {
 template <int kDim>
 struct Visit {
   const DeviceTiles& g;
-  const DeviceDenseRun& run;
+  const DenseWolffArgs& run;
   Desk<kDim>& desk;
   std::uint32_t item, tile;
   std::size_t first_item;  // of the word group
@@ -46,7 +46,7 @@ struct Visit {
   std::size_t first_end;             // index of the word group in arrays [word groups][ends]
   std::uint32_t inner, outer, last;  // its inner ends [inner, outer), outer ends [outer, last)
 
-  __device__ __forceinline__ Visit(const DeviceTiles& tiles, const DeviceDenseRun& r,
+  __device__ __forceinline__ Visit(const DeviceTiles& tiles, const DenseWolffArgs& r,
                                    std::uint32_t what, Desk<kDim>& d)
       : g(tiles), run(r), desk(d), item(what), tile(what % tiles.count) {
     first_item = item - tile;
@@ -267,7 +267,7 @@ template <int kDim>
 __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
                                                : kDim == 3 ? 3
                                                            : 2)
-    grow_tiles(const __grid_constant__ DeviceTiles g, const __grid_constant__ DeviceDenseRun run) {
+    grow_tiles(const __grid_constant__ DeviceTiles g, const __grid_constant__ DenseWolffArgs run) {
   __shared__ Desk<kDim> desks[kWarps];
   TileWorker worker(run.queue, run.state);
   TakenTile taken;
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
   }
 }
 
-using Kernel = void (*)(DeviceTiles, DeviceDenseRun);
+using Kernel = void (*)(DeviceTiles, DenseWolffArgs);
 
 Kernel kernel_for(int dim) {
   return with_dim(dim, [&]<int kDim>() -> Kernel { return grow_tiles<kDim>; });
@@ -295,7 +295,7 @@ unsigned dense_grow_blocks(int dim) {
   return static_cast<unsigned>(multiprocessors * std::max(each, 1));
 }
 
-void launch_dense_grow(const DeviceTiles& g, const DeviceDenseRun& run, cudaStream_t stream) {
+void launch_dense_grow(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {
   const std::uint64_t most = (std::uint64_t{run.word_groups} * g.count + kWarps - 1) / kWarps;
   const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(most, run.grow_blocks));
   launch(kernel_for(g.lattice.dim), {blocks, kWarps * 32}, stream, g, run);

@@ -1,4 +1,4 @@
-// Kernels with a thread for each of the items (sites, bonds) of many systems: maps threads to
+// Kernels with a thread for each of the items (sites, bonds) of many replicas: maps threads to
 // items. Also access to words that threads of several blocks share.
 #pragma once
 
@@ -11,18 +11,18 @@ namespace rewise {
 
 inline constexpr unsigned kItemThreads = 256;  // of a block
 
-// `items` of every system, or a part of them; a block has items of one system only.
-struct SystemItems {
-  std::uint64_t items;  // of the whole system
-  SystemBlocks blocks;
+// `items` of every replica, or a part of them; a block has items of one replica only.
+struct ReplicaItems {
+  std::uint64_t items;  // of the whole replica
+  ReplicaBlocks blocks;
 
-  SystemItems(std::uint64_t count, std::uint32_t systems, const DevicePart& part = {})
-      : items(count), blocks((count + kItemThreads - 1) / kItemThreads, systems, part) {}
+  ReplicaItems(std::uint64_t count, std::uint32_t replicas, const DevicePart& part = {})
+      : items(count), blocks((count + kItemThreads - 1) / kItemThreads, replicas, part) {}
 };
 
 // Launches a kernel whose last parameter is the items, unless there are none.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), const SystemItems& items, detail::StreamAt stream,
+void launch(void (*kernel)(Parameters...), const ReplicaItems& items, detail::StreamAt stream,
             const Arguments&... arguments) {
   if (items.blocks.count() == 0) return;
   launch(kernel, LaunchShape{.blocks = items.blocks.count(), .threads = kItemThreads}, stream,
@@ -30,13 +30,13 @@ void launch(void (*kernel)(Parameters...), const SystemItems& items, detail::Str
 }
 
 struct Item {
-  std::uint32_t who;
+  std::uint32_t replica;
   std::uint64_t index;
 };
 
-__device__ __forceinline__ Item item_of(const SystemItems& all) {
-  const auto [who, block] = all.blocks.place(blockIdx.x);
-  return {who, std::uint64_t{block} * kItemThreads + threadIdx.x};
+__device__ __forceinline__ Item item_of(const ReplicaItems& all) {
+  const auto [replica, block] = all.blocks.place(blockIdx.x);
+  return {replica, std::uint64_t{block} * kItemThreads + threadIdx.x};
 }
 
 using SharedWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;

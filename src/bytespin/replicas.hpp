@@ -1,4 +1,4 @@
-// Distributes the replicas ("systems") of an engine over CPU threads.
+// Distributes the replicas of an engine over CPU threads.
 #pragma once
 
 #include <omp.h>
@@ -8,10 +8,10 @@
 
 namespace rewise::bytespin {
 
-// Calls f(system index, thread index) for each of `count` systems. If calls throw, completes the
+// Calls f(replica index, thread index) for each of `count` replicas. If calls throw, completes the
 // others and rethrows one of the exceptions.
 template <class F>
-void for_each_system(int threads, std::size_t count, F&& f) {
+void for_each_replica(int threads, std::size_t count, F&& f) {
   std::exception_ptr failure;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (std::size_t replica = 0; replica < count; ++replica) {
