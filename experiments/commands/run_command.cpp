@@ -190,7 +190,7 @@ ExitCode run_run(const RunOptions& options) {
   job.recompute_damaged = options.recompute_damaged;
   job.final_state = run_final_state(options);
   TaskSpec& spec = job.spec;
-  check_snapshot(options, spec);
+  check_snapshots(options, spec);
   TaskRun run;
   run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
@@ -290,12 +290,7 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
     fmt::print(stderr, "written to {}\n", options.out);
   }
-  if (!options.snapshot.empty()) {
-    const ExitCode status = write_snapshot(options, spec, result.data);
-    if (status != ExitCode::done) return status;
-    fmt::print(stderr, "written to {}\n", options.snapshot);
-  }
-  return ExitCode::done;
+  return write_snapshots(options, spec, result.data);
 }
 
 }  // namespace

@@ -76,6 +76,9 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
            "the final spins of replica 0 at every temperature:\n"
            ".npy (int8, [temperature, .., y, x]), or .png in\n"
            "two dimensions");
+  add_text(app, "--snapshot-overlaps", o.snapshot_overlaps, "FILE",
+           "the final s_i s'_i of replicas 2k and 2k + 1 (Ising): .npy\n"
+           "(int8, [temperature, k, .., y, x]), or .png, of k = 0");
   add_key(app, "run.checkpoint", o.checkpoint);
   for (const char* option : {"--state", "--checkpoint"}) require(app, option, "--out");
   add_key(app, "run.time_limit", o.time_limit, "a checkpoint is written");

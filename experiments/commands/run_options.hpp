@@ -24,7 +24,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   std::string flip = number_text(FewCluster{}.flip);
   std::string cluster, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
-  std::string snapshot;
+  std::string snapshot, snapshot_overlaps;
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
   GivenUpdates updates;  // of `schedule`, `local` and `cluster`, by check_run_options()
 };

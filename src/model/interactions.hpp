@@ -45,6 +45,12 @@ struct Interactions {
   bool has_unit_couplings() const {
     return couplings <= CouplingKind::pm && shortcut_strength * shortcut_strength == 1;
   }
+  // True if the couplings of all bonds are independent normal deviates of variance 1, without a
+  // field.
+  bool all_gaussian() const {
+    return couplings == CouplingKind::gaussian && !on_shortcuts && shortcut_strength == 1 &&
+           !has_field();
+  }
   // The energy of one unit of the sums of a measurement: 1 if all couplings are 1 or -1 and there
   // is no field, else kFixedUnit.
   double energy_unit() const { return has_unit_couplings() && !has_field() ? 1 : kFixedUnit; }

@@ -243,30 +243,73 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
   return warnings;
 }
 
-std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
-                                        SizeCurves& curves) {
-  const auto& graphs = size.samples.graphs;
-  const double level = kEquilibriumLevel / static_cast<double>(curves.temperatures.size());
+namespace {
+
+// Sets the values to NaN where why(t) is not empty. Returns a line with these temperatures.
+template <class Why>
+std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& size,
+                                     SizeCurves& curves, const Why& why) {
   std::vector<double> without;
-  std::string first;  // what changes at the first of these temperatures
+  std::string first;  // the reason at the first of these temperatures
   for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
-    OverlapRows changes(static_cast<Eigen::Index>(graphs.size()),
-                        static_cast<Eigen::Index>(kOverlapMomentCount));
-    for (std::size_t g = 0; g < graphs.size(); ++g) {
-      if (graphs[g].overlap_changes.rows() == 0) return {};
-      changes.row(static_cast<Eigen::Index>(g)) =
-          graphs[g].overlap_changes.row(static_cast<Eigen::Index>(t));
-    }
-    const std::string why = overlap_drift(changes, level);
-    if (why.empty()) continue;
+    const double temperature = curves.temperatures[t];
+    if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
+    const std::string reason = why(t);
+    if (reason.empty()) continue;
     blank(curves, t);
-    if (without.empty()) first = why;
-    without.push_back(curves.temperatures[t]);
+    if (without.empty()) first = reason;
+    without.push_back(temperature);
   }
   if (without.empty()) return {};
   return {fmt::format("{}: no values at T = {}: not in equilibrium: at T = {}, {}; {}",
                       size_text(size), fmt::join(without, ", "), without.front(), first,
                       equilibrium_cure(config))};
+}
+
+double level_of_temperature(const SizeCurves& curves) {
+  return kEquilibriumLevel / static_cast<double>(curves.temperatures.size());
+}
+
+}  // namespace
+
+std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
+                                        SizeCurves& curves) {
+  const auto& graphs = size.samples.graphs;
+  for (const GraphSample& graph : graphs) {
+    if (graph.overlap_changes.rows() == 0) return {};
+  }
+  const double level = level_of_temperature(curves);
+  return blank_where(config, size, curves, [&](std::size_t t) {
+    OverlapRows changes(static_cast<Eigen::Index>(graphs.size()),
+                        static_cast<Eigen::Index>(kOverlapMomentCount));
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      changes.row(static_cast<Eigen::Index>(g)) =
+          graphs[g].overlap_changes.row(static_cast<Eigen::Index>(t));
+    }
+    return overlap_drift(changes, level);
+  });
+}
+
+std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
+                                            SizeCurves& curves) {
+  const auto& graphs = size.samples.graphs;
+  if (graphs.size() < kLeastGraphs) return {};
+  for (const GraphSample& graph : graphs) {
+    if (graph.gaussian_excess.size() == 0) return {};
+  }
+  const double level = level_of_temperature(curves);
+  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
+    std::vector<double> excess;
+    for (const GraphSample& graph : graphs) {
+      excess.push_back(graph.gaussian_excess(static_cast<Eigen::Index>(t)));
+    }
+    const Agreement found = compare_to_zero(excess, level);
+    if (found.agree) return "";
+    return fmt::format(
+        "the link overlap differs by {:.1f} standard errors from what the energy implies for "
+        "Gaussian couplings",
+        std::abs(found.z));
+  });
 }
 
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {

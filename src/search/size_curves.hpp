@@ -97,6 +97,14 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
                                         SizeCurves& curves);
 
+// The same if the energy and the link overlap contradict each other, for Gaussian couplings of all
+// bonds: in equilibrium [<q_l>] = 1 + T [<e>] N / B (Katzgraber, Palassini & Young, Phys. Rev. B
+// 63, 184422 (2001)). From a random start, the left side rises to its limit and the right side
+// falls, so that they agree only where both are in equilibrium. Student's t test over kLeastGraphs
+// graphs or more.
+std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
+                                            SizeCurves& curves);
+
 // Curves of one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);
 

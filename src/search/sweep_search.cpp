@@ -92,10 +92,9 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
         equilibrium_cure(config)));
     blank_refused(size, point.curves.back());
   }
-  std::ranges::move(blank_stuck(config, size, point.curves.back()),
-                    std::back_inserter(point.warnings));
-  std::ranges::move(blank_drifting(config, size, point.curves.back()),
-                    std::back_inserter(point.warnings));
+  for (const auto blank : {blank_stuck, blank_drifting, blank_off_identity}) {
+    std::ranges::move(blank(config, size, point.curves.back()), std::back_inserter(point.warnings));
+  }
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
   if (std::string line = round_trip_warning(size); !line.empty()) {
     point.warnings.push_back(std::move(line));

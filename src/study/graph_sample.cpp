@@ -132,6 +132,14 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
         sample.overlap_changes.conservativeResize(count, Eigen::NoChange);
         sample.overlap_changes.row(row) = changes.colwise().mean();
       }
+      if (spec.model.interactions.all_gaussian()) {
+        sample.gaussian_excess.conservativeResize(count);
+        const double sites_per_bond =
+            static_cast<double>(data.graph.sites) / static_cast<double>(data.graph.bonds);
+        sample.gaussian_excess(row) =
+            sample.overlaps(row, kLinkOverlap) - 1 -
+            data.temperature[k] * sample.simulated(row, kEnergy) * sites_per_bond;
+      }
     }
     if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {

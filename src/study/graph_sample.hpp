@@ -21,15 +21,18 @@ struct GraphSample {
   MomentRows fine;         // [grid, moment]
   // Half the difference between two halves of the replicas, for `fine` and `simulated`: a sample of
   // the thermal noise. May be empty.
-  MomentRows thermal;                   // [grid, moment]
-  MomentRows simulated_thermal;         // [T, moment]
-  Eigen::ArrayXd m2_pair;               // [T] <m^2>^2 from pairs of different replicas
-  Eigen::ArrayXd tau;                   // [T] tau_of_order(), cycles
-  Halves halves;                        // replicas with random start minus those with ordered start
-  std::vector<std::string> stuck;       // [T] stuck_replicas(), by tau_int of m^2
-  Eigen::ArrayXd cluster_fraction;      // [T] see task_results.hpp
-  OverlapRows overlaps;                 // [T] averages over pairs; may be empty
-  OverlapRows overlap_changes;          // [T] overlap_changes_of(), averaged in the same way
+  MomentRows thermal;               // [grid, moment]
+  MomentRows simulated_thermal;     // [T, moment]
+  Eigen::ArrayXd m2_pair;           // [T] <m^2>^2 from pairs of different replicas
+  Eigen::ArrayXd tau;               // [T] tau_of_order(), cycles
+  Halves halves;                    // replicas with random start minus those with ordered start
+  std::vector<std::string> stuck;   // [T] stuck_replicas(), by tau_int of m^2
+  Eigen::ArrayXd cluster_fraction;  // [T] see task_results.hpp
+  OverlapRows overlaps;             // [T] averages over pairs; may be empty
+  OverlapRows overlap_changes;      // [T] overlap_changes_of(), averaged in the same way
+  // [T] q_l - (1 + T e N / B), of which the mean over couplings is 0 in equilibrium. Empty unless
+  // Interactions::all_gaussian() and there are overlaps.
+  Eigen::ArrayXd gaussian_excess;
   MomentRows staggered;                 // [T, moment] with m_s in place of m; may be empty
   GraphPeaks peaks;                     // if peaks are requested
   double rewired_ends = 0, sum_k2 = 0;  // the control variates

@@ -316,6 +316,11 @@ TEST_CASE("files that are missing, invalid or already exist") {
                ".png requires a two-dimensional lattice"},
            Bad{"run --size 8 --temperature 2 --out s.h5 --state none --snapshot s.npy", 64,
                "--snapshot: requires the complete final state"},
+           Bad{"run --size 8 --temperature 2 --engine bytespin --replicas 1 --snapshot-overlaps "
+               "q.npy",
+               64, "--snapshot-overlaps: requires Ising spins and at least two replicas"},
+           Bad{"run --size 8 --temperature 2 --snapshot-overlaps q.txt", 64,
+               "--snapshot-overlaps: 'q.txt' must end in .npy or .png"},
            Bad{"graph --from graph.edges --ignore h", 64, "(it has no attributes)"},
            Bad{"graph --from glass.graphml --ignore J,h", 64, "no such attribute (it has \"J\")"},
            Bad{"label image.pgm --merge", 64, "--merge: is for graphs"},

@@ -1,5 +1,5 @@
 // Graphs with weights and fields on the command line: accepted, refused and exported. Also tests
-// snapshots of spins.
+// snapshots of spins and overlaps.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -156,6 +156,34 @@ TEST_CASE("run --snapshot writes the final spins of a replica at every temperatu
       const auto spin = static_cast<signed char>(file[data + k]);
       CHECK((spin == 1 || spin == -1));
       if (k < 48) CHECK(spin == static_cast<signed char>(file[data]));  // T = 0.1, ordered start
+    }
+  }
+}
+
+// The mean over pairs of q^2, from the file, is what the only measurement, at the end, gives.
+TEST_CASE("run --snapshot-overlaps writes the products of the spins of every pair of replicas") {
+  const Workplace place;
+  const std::string run =
+      "run --size 8,6 --p 0.1 --couplings pm --field-random pm --temperature 0.5,3 --replicas 32 "
+      "--schedule 1:0 --measure 1 --every 1 --equilibrate 20 --device cpu --json ";
+  for (const char* engine : {"multispin", "bytespin"}) {
+    CAPTURE(engine);
+    const json results =
+        answer(place.run(run + "--snapshot-overlaps q.npy --engine " + engine))["results"];
+    const std::string file = contents(place / "q.npy");
+    CHECK(file.find("{'descr': '|i1', 'fortran_order': False, 'shape': (2, 16, 6, 8,), }") == 10);
+    const std::size_t data = file.find('\n') + 1;
+    REQUIRE(file.size() == data + 2 * 16 * 48);
+    std::size_t at = data;
+    for (const json& result : results) {
+      double square = 0;
+      for (int pair = 0; pair < 16; ++pair) {
+        double sum = 0;
+        for (int site = 0; site < 48; ++site) sum += static_cast<signed char>(file[at++]);
+        square += sum * sum / (48 * 48) / 16;
+      }
+      const json& values = result["status"] == "ok" ? result : result["candidate"];
+      CHECK(values["overlap_m2"]["value"].get<double>() == Approx(square));
     }
   }
 }
