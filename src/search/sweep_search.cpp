@@ -56,7 +56,7 @@ void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyCo
 std::string round_trip_warning(const SizeData& size) {
   const auto& graphs = size.samples.graphs;
   const auto without = std::ranges::count_if(graphs, [](const GraphSample& graph) {
-    return graph.round_trips && *graph.round_trips == 0;
+    return graph.exchange && graph.exchange->round_trips == 0;
   });
   if (without == 0) return "";
   const std::string where =
@@ -81,7 +81,7 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
-  point.curves.push_back(one ? curves_of_one_graph(work.single[k]) : simulated_curves(size));
+  point.curves.push_back(one ? curves_of_one_graph(size, work.single[k]) : simulated_curves(size));
   point.hot_cold.push_back(compare_halves(size));
   const HotCold& halves = point.hot_cold.back();
   if (!halves.agree) {
