@@ -341,6 +341,8 @@ TEST_CASE("files that are missing, invalid or already exist") {
            Bad{"run --size 8 --temperature 2 --out absent/t.h5", 74,
                "folder 'absent' does not exist"},
            Bad{"label graph.edges --seed 2", 64, "--seed: requires --occupy"},
+           Bad{"label graph.edges --out damaged.h5", 73,
+               "already exists (--overwrite replaces it)"},
            Bad{"decorrelate --size 8 --temperature 2 --out notes.txt", 74, "notes.txt"},
            Bad{"tc absent.toml", 74, "absent.toml"},
            Bad{"tc full", 74, "full"},
