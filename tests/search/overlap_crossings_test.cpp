@@ -222,3 +222,9 @@ TEST_CASE("replica exchange averaged over graphs: accepted fractions and round t
   size.plan.temperatures.push_back(3);  // tasks that were joined have no common exchange
   CHECK_FALSE(exchange_means(size));
 }
+
+TEST_CASE("a likely ladder is that of a specific heat of 1") {
+  // Number of temperatures: the integral of sqrt(N)/T is sqrt(N) ln 2 = 31.4 steps of 1.4657.
+  CHECK(likely_exchange_ladder({1, 2}, 4096).size() == 32);
+  CHECK(likely_exchange_ladder({1, 2}, 4).size() == 6);
+}
