@@ -9,8 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "src/base/count_text.hpp"
-
 namespace rewise {
 namespace {
 
@@ -152,7 +150,7 @@ void Progress::close() {
   erase();
 }
 
-// "tc-2d, 32x32, 64x64 and tree condition: 40 %, 120 tasks done, 2 min 5 s left"
+// "tc-2d, 32x32, 64x64 and tree condition: 40 %, 120 done, 2 min 5 s left"
 std::string Progress::text() {
   const double seconds = now();
   const auto share = pace_.share();
@@ -177,7 +175,7 @@ std::string Progress::text() {
   // The planned work is done but the line is still shown, so some work remains.
   text += share ? fmt::format(": {} %", std::min(*share, 99))
                 : fmt::format(": {}", duration_text(seconds));
-  if (finished_ > 0) text += fmt::format(", {} done", count_text(finished_, "task"));
+  if (finished_ > 0) text += fmt::format(", {} done", finished_);
   if (left && std::isinf(*left)) {
     text += ", longer than estimated";
   } else if (left && *left > 0.01) {
