@@ -288,7 +288,7 @@ class Results:
     def columns(self) -> dict[str, np.ndarray]:
         """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
         found = Named("columns", {"temperature": self.temperature})
-        measured = STAGGERED if "staggered_sum" in self._data.columns else ()
+        measured = STAGGERED if "staggered" in self._data.columns else ()
         for name in (*OBSERVABLES, *measured):
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error

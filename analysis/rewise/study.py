@@ -329,7 +329,10 @@ class Study:
     def _quantities(self):
         new = [entry["name"] for entry in self.summary.get("observables", [])]
         new = [name for name in new if name not in QUANTITIES]
-        return QUANTITIES + new + [f"{name}_plain" for name in new]
+        sizes = [size for point in self.summary["points"] for size in point["sizes"]]
+        times = [name for name in ("overlap_tau", "exchange_accepted")
+                 if any(name in size for size in sizes)]
+        return QUANTITIES + times + new + [f"{name}_plain" for name in new]
 
     def _sizes(self):
         """Yields (columns that identify a size at one p, its entry in the summary), in the order of
@@ -350,8 +353,9 @@ class Study:
         """The measurements as arrays of equal length, one entry per p, size and temperature, with p
         as the slowest index. Values are thermal averages per site, averaged over graphs.
         `<quantity>_error` is one standard error, `<quantity>_plain` the average without control
-        variates, `tau` (of m^2) is in cycles. Unknown values are NaN. Formulas:
-        experiments/GUIDE.md, Symbols."""
+        variates. `tau` (of m^2) and `overlap_tau` (of q^2) are in cycles; `exchange_accepted` is
+        the fraction of accepted exchanges with the next temperature. Unknown values are NaN.
+        Formulas: experiments/GUIDE.md, Symbols."""
         parts = {}
         for names, size in self._sizes():
             count = len(size["temperatures"])

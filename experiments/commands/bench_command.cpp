@@ -67,8 +67,9 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
   std::exception_ptr failure;
   for (const BenchGroup& group : groups) {
     const std::string name =
-        fmt::format("{}, {}, {}, p = {}, {} replicas", to_string(group.engine), group.device.name,
-                    extents_text(group.graph.extents), number_text(group.graph.p), group.replicas);
+        fmt::format("{}, {}, {}, p = {}, {}", to_string(group.engine), group.device.name,
+                    extents_text(group.graph.extents), number_text(group.graph.p),
+                    count_text(group.replicas, "replica"));
     progress.stage(name);
     try {
       const auto done = [&](const BenchRow&) {

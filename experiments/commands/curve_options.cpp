@@ -179,9 +179,10 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   } else {
     fmt::print("{}", metrics_table(set));
     for (const auto& note : set.notes) fmt::print("{}\n", note);
-    fmt::print("{} replicas of {}, {} engine on {}, {}; seconds per replica\n", spec.replicas,
+    fmt::print("{} replicas of {}, {} engine on {}, {}{}\n", spec.replicas,
                count_text(spec.graphs, "graph"), to_string(spec.engine),
-               device.devices.front().name, count_text(spec.threads, "thread"));
+               device.devices.front().name, count_text(spec.threads, "thread"),
+               name == "clusters" ? "" : "; times are those of one replica");
   }
   std::fflush(stdout);
   if (options.out.empty()) return ExitCode::done;

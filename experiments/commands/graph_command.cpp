@@ -194,7 +194,10 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
 }
 
 ExitCode run_graph(const GraphOptions& options) {
-  if (!options.out.empty()) graph_format(options.out);  // check before the work begins
+  if (!options.out.empty()) {  // check before the work begins
+    graph_format(options.out);
+    refuse_overwriting(options.out, options.overwrite);
+  }
   if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
     throw Error(ExitCode::usage,
                 "--full: requires --out FILE.h5 (.graphml and .edges always list every bond)");

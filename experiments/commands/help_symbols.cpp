@@ -55,11 +55,25 @@ std::span<const Symbol> symbols() {
        "1", ""},
       {"q_l", "link_overlap", "link overlap",
        "(1/B) sum over bonds of s_i^a s_j^a s_i^b s_j^b of the replicas a and b", "1", ""},
-      {"tau", "tau_int, tau(e), tau(|m|), tau(m^2)", "integrated autocorrelation time",
+      {"tau", "tau_int, tau(e), tau(|m|), tau(m^2), tau(m_s^2), tau(q^2), overlap_tau",
+       "integrated autocorrelation time",
        "every x (1/2 + sum over t >= 1 of rho(t)), rho(t) the autocorrelation at a lag of t "
        "measurements. tau(m^2) is that of m^2. The error of a mean over n measurements is that of "
        "n every/(2 tau) independent ones",
        "cycles of the schedule M:W", "U. Wolff, Comput. Phys. Commun. 156, 143 (2004)"},
+      {"accepted", "acceptance, exchange_accepted", "acceptance of replica exchange",
+       "fraction of the attempted exchanges with the next temperature that are accepted; it should "
+       "be 0.2 or more",
+       "1", "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)"},
+      {"round trips", "round_trips, trips_per_1000_cycles", "round trips of replica exchange",
+       "how often replicas went from the first to the last temperature and back. Without any, the "
+       "lowest temperatures may not be in equilibrium",
+       "1, or 1/(1000 cycles) per replica", ""},
+      {"fit_q", "", "quality of a fit",
+       "the probability that a fit of a correct law has a larger chi^2. Below 0.01 the law does "
+       "not "
+       "hold in the fitted range",
+       "1", ""},
       {"worth", "", "independent measurements per second, by which `tune` ranks schedules",
        "1/(t [tau(m^2) left(m^2) + tau(U) left(U)]), t the time of a cycle of one replica with its "
        "share of a measurement, `left` the fraction of the variance that control variates leave",

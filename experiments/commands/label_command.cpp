@@ -7,6 +7,7 @@
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/label/method.hpp"
+#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -30,7 +31,10 @@ More examples:
 ExitCode run_label(const LabelOptions& options) {
   parse_label_method(options.method, "--method");  // check before the work begins
   const LabelInput input = read_label_input(options);
-  if (!options.out.empty()) check_label_output(input, options.out);
+  if (!options.out.empty()) {
+    check_label_output(input, options.out);
+    refuse_overwriting(options.out, options.overwrite);
+  }
   const LabelResult result = label_input(input, options);
   if (!options.out.empty()) {
     write_labels(input, result, options.out, options.overwrite ? Overwrite::yes : Overwrite::no);

@@ -39,6 +39,17 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
     if (read.state != SealState::good) {
       throw Error(ExitCode::data, fmt::format("'{}': {}", what, read.problem));
     }
+  } else if (!folder_exists(path) && path.extension() != ".json") {
+    const bool graph = path.extension() == ".edges" || path.extension() == ".graphml";
+    throw Error(
+        ExitCode::data,
+        fmt::format("'{}' cannot be plotted{} (plot takes a study's folder, a folder of "
+                    "curves, a file of 'rewise run --out' or of 'rewise tune --out')",
+                    what,
+                    graph ? fmt::format(": it is a network; 'rewise graph --from {}' prints "
+                                        "its metrics",
+                                        what)
+                          : ""));
   }
   std::vector<std::string> arguments{what};
   if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});
@@ -52,7 +63,8 @@ AddedCommand add_plot_command(CLI::App& program) {
   auto out = std::make_shared<std::string>();
   CLI::App& app = add_command(program, "plot", kPlotAbout, kPlotExamples);
   add_argument(app, "what", *what, "DIR|FILE",
-               "a study's folder, a file of 'rewise run --out', or a\nfolder of curves");
+               "a study's folder, a file of 'rewise run --out' or 'rewise\ntune --out', or a "
+               "folder of curves");
   add_text(app, "--out", *out, "DIR", "folder for the plots");
   return {&app, [what, out] { return run_plot(*what, *out); }};
 }

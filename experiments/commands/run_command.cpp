@@ -15,7 +15,7 @@
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/exchange_ladder.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
@@ -81,8 +81,10 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
     return fmt::format("stopped by {} after {}; nothing was kept (--out FILE keeps checkpoints)",
                        reason, result.message);
   }
-  return fmt::format("stopped by {} after {}; {}, from which the same command continues", reason,
-                     result.message, result.kept ? "checkpoint written" : "no step was completed");
+  return fmt::format("stopped by {} after {}; {}", reason, result.message,
+                     result.kept
+                         ? "a checkpoint was written: run the same command again to continue"
+                         : "nothing was kept, because no cycle was completed");
 }
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
@@ -140,11 +142,15 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: prints the time and memory that the run needs. Like the run, throws Error(device) if
-// memory is too short.
-ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const MemoryNeed& need,
-                     bool on_device, const RunOptions& options, bool tunes) {
+// --dry-run: prints the time and memory that the run needs. `range`: in which a scan will choose
+// the temperatures, those of `spec` being likely ones. Like the run, throws Error(device) if memory
+// is too short.
+ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& range,
+                     const EngineOptions& engine, const MemoryNeed& need, bool on_device,
+                     const RunOptions& options, bool tunes) {
   const MemoryRoom room = memory_room();
+  const double scan = range ? cpu_seconds(exchange_scan(spec, *range), engine.threads) : 0;
+  const double seconds = scan + cpu_seconds(spec, engine.threads);
   if (options.json) {
     const Json json{
         {"memory_bytes", need.most()},
@@ -152,7 +158,9 @@ ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const Me
         {"memory_limit", room.limit},
         {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
         {"disk_bytes", options.out.empty() ? 0 : disk_need(spec, run_final_state(options))},
-        {"cpu_seconds", tunes ? Json(nullptr) : Json(cpu_seconds(spec, engine.threads))},
+        {"cpu_seconds", tunes ? Json(nullptr) : Json(seconds)},
+        {"scan_cpu_seconds", scan},
+        {"temperatures", spec.temperatures.size()},
         {"threads", engine.threads}};
     fmt::print("{}\n", json.dump(2));
     std::fflush(stdout);
@@ -170,12 +178,16 @@ ExitCode print_needs(const TaskSpec& spec, const EngineOptions& engine, const Me
   if (tunes) {
     fmt::print("time:   unknown until the schedule is tuned\n");
   } else if (on_device) {
-    fmt::print("time:   unknown for this device; about {} on this CPU\n",
-               duration_text(cpu_seconds(spec, engine.threads)));
+    fmt::print("time:   unknown for this device; {} on this CPU\n", estimate_text(seconds));
   } else {
-    fmt::print("time:   about {} on {}, assuming clusters as large as near Tc\n",
-               duration_text(cpu_seconds(spec, engine.threads)),
+    fmt::print("time:   {} on {}, assuming clusters as large as near Tc\n", estimate_text(seconds),
                count_text(engine.threads, "thread"));
+  }
+  if (range) {
+    fmt::print(
+        "        {} of this for the scan that chooses the temperatures; about {} temperatures,\n"
+        "        if the specific heat is 1 per site\n",
+        estimate_text(scan), spec.temperatures.size());
   }
   std::fflush(stdout);
   check_memory(need);
@@ -205,10 +217,10 @@ ExitCode run_run(const RunOptions& options) {
   if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
-  if (const auto range = exchange_range(options.temperature, options.exchange)) {
-    spec.temperatures = options.dry_run
-                            ? scan_temperatures({range->from, range->to}, site_count(spec))
-                            : choose_temperatures(spec, *range, run);
+  const auto range = exchange_range(options.temperature, options.exchange);
+  if (range) {
+    spec.temperatures = options.dry_run ? likely_exchange_ladder(*range, site_count(spec))
+                                        : choose_temperatures(spec, *range, run);
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
   if (tunes) {
@@ -220,7 +232,7 @@ ExitCode run_run(const RunOptions& options) {
   MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
   share_need(need, options.out.empty() ? 0 : state_bytes(spec),
              !options.out.empty() && gathers_state(spec, job.final_state));
-  if (options.dry_run) return print_needs(spec, run.engine, need, on_device, options, tunes);
+  if (options.dry_run) return print_needs(spec, range, run.engine, need, on_device, options, tunes);
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
   }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -88,6 +89,12 @@ struct TaskDescription {
     return lattice;
   }
 };
+// "2.1,2.4", or "2.1..2.9 (6)" for more than three.
+std::string temperatures_text(const std::vector<double>& t) {
+  if (t.size() <= 3) return fmt::format("{}", fmt::join(t, ","));
+  return fmt::format("{}..{} ({})", t.front(), t.back(), t.size());
+}
+
 const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 
 TaskDescription describe(const StoredTask& stored) {
@@ -111,7 +118,7 @@ TaskDescription describe(const StoredTask& stored) {
                                       rule_text(value("lattice.rule")))
                         : fmt::format("graph {}", source.empty() ? value("graph.hash") : source);
     words.rest = fmt::format("T = {}; {} {}, {} replicas, {} cycles discarded, every {}",
-                             value("sampling.temperatures"), value("sampling.schedule"),
+                             temperatures_text(words.temperatures), value("sampling.schedule"),
                              value("sampling.cluster"), value("sampling.replicas"),
                              value("sampling.equilibrate"), value("sampling.every"));
     return words;
@@ -269,7 +276,7 @@ std::string contents_table(const std::vector<StoredTask>& stored,
   };
   std::map<std::string, Row> lattices;
   std::vector<std::vector<std::string>> rows;
-  if (list) rows.push_back({"task", "for", "lattice", "", "measured", "size", "file"});
+  if (list) rows.push_back({"task", "for", "lattice", "settings", "measured", "size", "file"});
   for (const StoredTask& task : stored) {
     const TaskDescription words = describe(task);
     if (words.condition == TaskCondition::misplaced) problems.push_back(words.rest);
@@ -284,7 +291,11 @@ std::string contents_table(const std::vector<StoredTask>& stored,
                     fmt::format("{}", words.measurements),
                     bytes_text(static_cast<double>(task.bytes)), task.file.filename().string()});
   }
-  if (list) return aligned_table(rows);
+  if (list) {
+    return aligned_table(rows) +
+           "\nfor: graph (the results use it), pilot, scan, tune; -: not used by the last complete "
+           "run.\nmeasured: measurements of each replica. size: on disk, compressed.\n";
+  }
   if (last) {
     rows.push_back({"lattice", "results", "others", "not requested", "size"});
   } else {
@@ -304,7 +315,12 @@ std::string contents_table(const std::vector<StoredTask>& stored,
     cells.push_back(bytes_text(static_cast<double>(row.bytes)));
     rows.push_back(std::move(cells));
   }
-  return aligned_table(rows);
+  return aligned_table(rows) +
+         (last
+              ? "\nNumbers of tasks (a task: one network at its temperatures): results use them; "
+                "others chose\ntemperatures, times and schedules; not requested: the last complete "
+                "run did not use them\n(--prune removes them). size: on disk.\n"
+              : "");
 }
 
 ExitCode run_study_contents(const ContentOptions& options) {

@@ -198,7 +198,7 @@ ExitCode print_study_needs(const StudyConfig& config, bool as_json) {
   fmt::print("\n{}, about {} on disk; {} leaves {} of memory\n", count_text(need.tasks, "task"),
              bytes_text(need.disk), room.limit, bytes_text(room.bytes));
   if (std::isfinite(need.cpu_seconds)) {
-    fmt::print("about {} on {} of the CPU\n", duration_text(need.cpu_seconds),
+    fmt::print("{} on {} of the CPU\n", estimate_text(need.cpu_seconds),
                count_text(need.threads, "thread"));
   }
   if (!need.assumed.empty()) fmt::print("assumed for \"auto\": {}\n", need.assumed);
@@ -207,8 +207,8 @@ ExitCode print_study_needs(const StudyConfig& config, bool as_json) {
         "unknown: the total time, and the graphs, measurements and sizes that target_error will "
         "add\n");
   }
-  if (config.schedules.empty() || config.temperatures.empty()) {
-    fmt::print("not included: short runs that determine values of \"auto\"\n");
+  if (config.schedules.empty() || !config.equilibrate || !config.every) {
+    fmt::print("not included: short runs that determine schedule, equilibrate or every\n");
   }
   if (config.method == TcMethod::both) {
     fmt::print("not included: the tree condition, which chooses its lattices during the study\n");

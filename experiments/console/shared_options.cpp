@@ -75,7 +75,12 @@ std::optional<TemperatureRange> exchange_range(const std::string& temperature, b
 
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
                                         const TaskRun& run) {
-  std::vector<double> temperatures = exchange_temperatures(task, range, run);
+  const TaskSpec scan = exchange_scan(task, range);
+  Progress progress("temperature scan", static_cast<double>(scan.cycles()));
+  progress.stage(fmt::format("{} temperatures", scan.temperatures.size()));
+  std::vector<double> temperatures = exchange_temperatures(
+      task, range, run, [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); });
+  progress.close();
   fmt::print(stderr, "temperatures: {}\n", fmt::join(temperatures, ", "));
   return temperatures;
 }

@@ -30,7 +30,7 @@ void add_temperatures(CLI::App& app, std::string& value, const std::string& also
 // The range of --temperature FROM:TO with --exchange, in which exchange_temperatures() chooses
 // temperatures (src/search/exchange_ladder.hpp); nothing for a list. Throws Error(usage).
 std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange);
-// exchange_temperatures(); prints them to standard error.
+// exchange_temperatures(); prints its progress and the temperatures to standard error.
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
                                         const TaskRun& run);
 // The temperatures of --temperature; of a range the two ends. Throws Error(usage), also for one

@@ -163,8 +163,7 @@ CurveSet measure_clusters(const CurveSpec& spec, const StopToken& stop, Progress
     }
   }
   set.notes.push_back(
-      "exponent: density of grown clusters ~ size^-exponent; at Tc of the square "
-      "lattice 16/15, cubic 1.209, rewired (mean field) 4/3");
+      "exponent at Tc: square lattice 16/15, cubic 1.209, rewired lattices (mean field) 4/3");
   return set;
 }
 

@@ -54,13 +54,13 @@ struct MetricColumn {
 struct MetricBlock {
   const char* title;
   std::vector<MetricColumn> columns;
+  bool of_all_temperatures = false;  // the values are equal at all temperatures
 };
 
-const MetricBlock kBlocks[] = {
+const std::vector<MetricBlock> kBlocks = {
     {"Time of a sweep, a cluster update and a cycle; the mean |correlation| after the last step:",
      {{"sweep_seconds", "sweep, us", 1e6},
       {"cluster_seconds", "cluster, us", 1e6},
-      {"exchange_seconds", "exchange, us", 1e6},
       {"cycle_seconds", "cycle, us", 1e6},
       {"correlation_end", "|correlation|"},
       {"steps_end", "after steps"},
@@ -81,12 +81,6 @@ const MetricBlock kBlocks[] = {
       {"tau_abs_m_seconds", "|m|, us", 1e6},
       {"tau_m2_seconds", "m^2, us", 1e6},
       {"tau_q2_seconds", "q^2, us", 1e6}}},
-    {"Cycles between independent measurements (2 tau_int of the slowest); exchanges accepted with "
-     "the\nnext temperature; round trips of a replica from the first to the last temperature in "
-     "1000 cycles:",
-     {{"independent_cycles", "cycles"},
-      {"exchange_accepted", "accepted"},
-      {"trips_per_1000_cycles", "round trips"}}},
     {"Steps and microseconds until both starts agree, until they last differ, and until the "
      "energy\nof the random start is within 5 % of the ordered one:",
      {{"equilibrium_steps", "agree, steps"},
@@ -103,7 +97,42 @@ const MetricBlock kBlocks[] = {
       {"energy_at_100", "random at 100"},
       {"first_step_seconds", "first, us", 1e6},
       {"last_step_seconds", "last, us", 1e6},
-      {"seconds_end", ""}}}};
+      {"seconds_end", ""}}},
+    {"Density of the sizes of grown clusters = amplitude x size^-exponent, fitted between the "
+     "sizes "
+     "from\nand to; fit_q: probability of a worse fit:",
+     {{"exponent", "exponent"},
+      {"amplitude", "amplitude"},
+      {"fit_q", "fit_q"},
+      {"fit_from", "from"},
+      {"fit_to", "to"}}},
+    {"Mean size of a cluster over N; <m^2>; fractions of the clusters with more than N/2 and with "
+     "less\nthan N/100 sites:",
+     {{"cluster_fraction", "<C>/N"},
+      {"m2", "m^2"},
+      {"share_large", "> N/2"},
+      {"share_small", "< N/100"}}}};
+
+// With replica exchange there are many temperatures. Everything else is in JSON and CSV.
+const std::vector<MetricBlock> kExchangeBlocks = {
+    {"Time of a sweep, a cluster update, an exchange and a cycle, means over the temperatures; "
+     "round "
+     "trips\nof a replica from the first to the last temperature and back in 1000 cycles:",
+     {{"sweep_seconds", "sweep, us", 1e6},
+      {"cluster_seconds", "cluster, us", 1e6},
+      {"exchange_seconds", "exchange, us", 1e6},
+      {"cycle_seconds", "cycle, us", 1e6},
+      {"trips_per_1000_cycles", "round trips"}},
+     true},
+    {"Autocorrelation times tau_int in cycles; cycles between independent measurements (2 tau_int "
+     "of "
+     "the\nslowest); exchanges accepted with the next temperature:",
+     {{"tau_e_cycles", "tau(e)"},
+      {"tau_abs_m_cycles", "tau(|m|)"},
+      {"tau_m2_cycles", "tau(m^2)"},
+      {"tau_q2_cycles", "tau(q^2)"},
+      {"independent_cycles", "independent"},
+      {"exchange_accepted", "accepted"}}}};
 
 // Rows of equal length; the first row holds the heads.
 using Cells = std::vector<std::vector<std::string>>;
@@ -115,9 +144,11 @@ const Value* find(const MetricRow& row, std::string_view name) {
   return nullptr;
 }
 
-// Name of the lower bound of an unknown tau: "tau_e_steps" -> "tau_e_above_steps".
+// Name of the lower bound of an unknown tau: "tau_e_steps" -> "tau_e_above_steps"; "" of metrics
+// without a unit.
 std::string bound_name(std::string_view metric) {
   const auto unit = metric.rfind('_');
+  if (unit == std::string_view::npos) return "";
   return fmt::format("{}_above{}", metric.substr(0, unit), metric.substr(unit));
 }
 
@@ -131,6 +162,15 @@ bool is_in_block(const MetricRow& row, std::string_view metric) {
   });
 }
 
+// Keys of a row in a block.
+CurveKeys block_keys(const MetricRow& row, const MetricBlock& block) {
+  CurveKeys keys = row.keys;
+  if (block.of_all_temperatures) {
+    std::erase_if(keys, [](const auto& key) { return key.first == "temperature"; });
+  }
+  return keys;
+}
+
 std::vector<std::string> key_heads(const CurveKeys& keys) {
   std::vector<std::string> heads;
   for (const auto& [name, value] : keys) heads.push_back(name == "temperature" ? "T" : name);
@@ -140,13 +180,16 @@ std::vector<std::string> key_heads(const CurveKeys& keys) {
 Cells block_cells(const CurveSet& set, const MetricBlock& block) {
   std::vector<const MetricRow*> rows;
   for (const MetricRow& row : set.metrics) {
-    if (find(row, block.columns.front().metric) != nullptr) rows.push_back(&row);
+    const bool shown_before = std::ranges::any_of(rows, [&](const MetricRow* other) {
+      return block_keys(*other, block) == block_keys(row, block);
+    });
+    if (find(row, block.columns.front().metric) != nullptr && !shown_before) rows.push_back(&row);
   }
   if (rows.empty()) return {};
-  Cells cells{key_heads(rows.front()->keys)};
+  Cells cells{key_heads(block_keys(*rows.front(), block))};
   for (const MetricRow* row : rows) {
     auto& line = cells.emplace_back();
-    for (const auto& [name, value] : row->keys) line.push_back(value);
+    for (const auto& [name, value] : block_keys(*row, block)) line.push_back(value);
   }
   for (const MetricColumn& column : block.columns) {
     const bool known = std::ranges::any_of(
@@ -266,23 +309,29 @@ std::string curves_csv(const CurveTable& table) {
 // Blocks come first, then the other metrics in the order of measurement.
 std::string metrics_table(const CurveSet& set) {
   std::string text;
-  const auto add = [&](const char* title, const Cells& cells) {
+  const auto add = [&](const char* title, const Cells& cells, std::size_t keys) {
     if (cells.size() < 2) return;
     if (!text.empty()) text += "\n";
     if (*title != 0) text += fmt::format("{}\n", title);
-    text += wrapped_table(cells, set.metrics.front().keys.size());
+    text += wrapped_table(cells, keys);
   };
-  for (const MetricBlock& block : kBlocks) add(block.title, block_cells(set, block));
+  if (set.metrics.empty()) return text;
+  const MetricRow& first = set.metrics.front();
+  const bool exchange = find(first, "exchange_accepted") != nullptr;
+  for (const MetricBlock& block : exchange ? kExchangeBlocks : kBlocks) {
+    add(block.title, block_cells(set, block), block_keys(first, block).size());
+  }
+  if (exchange) return text;
   Cells cells;
   for (const auto& row : set.metrics) {
     auto [heads, line] = other_cells(row);
     if (cells.empty() || cells.front() != heads) {
-      add("", cells);
+      add("", cells, first.keys.size());
       cells = {heads};
     }
     if (heads.size() > row.keys.size()) cells.push_back(std::move(line));
   }
-  add("", cells);
+  add("", cells, first.keys.size());
   return text;
 }
 

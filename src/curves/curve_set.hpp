@@ -50,8 +50,9 @@ struct CurveSet {
 Json curves_json(const CurveSet& set);
 // One row per point: the keys, then the columns.
 std::string curves_csv(const CurveTable& table);
-// Tables with at most 100 characters per line, one row per set of keys, values as 2.3772(4). An
-// unknown tau is shown as "> " and its lower bound. Ends in a newline.
+// Tables with at most 100 characters per line, one row per set of keys, values as 2.3772(4); with
+// replica exchange only the most important metrics. An unknown tau is shown as "> " and its lower
+// bound. Ends in a newline.
 std::string metrics_table(const CurveSet& set);
 
 }  // namespace rewise

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "analysis/series/correlation_curve.hpp"
 #include "analysis/series/coupled.hpp"
@@ -268,12 +269,14 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
   const Value beyond{std::numeric_limits<double>::infinity(), std::nan("")};
   Value longest{0, 0};
   bool known = true;
+  std::vector<std::tuple<const char*, Value, bool>> taus;  // name, tau in cycles, not a bound
   for (const auto& [name, series, group] : all) {
     if (series->rows() < 4) continue;
     GammaResult gamma = gamma_method(*series);
     if (series->cols() > group) gamma.tau.error = tau_error(*series, gamma.window, group);
     if (gamma.tau.value > longest.value) longest = gamma.tau;
     known = known && gamma.window_found;
+    taus.emplace_back(name, gamma.tau, gamma.window_found);
     const Value in_steps = scaled(gamma.tau, static_cast<double>(cycle));
     const Value in_seconds = with_cost(scaled(gamma.tau, cycle_cost.value), cycle_cost);
     row.add(fmt::format("tau_{}_steps", name), gamma.window_found ? in_steps : beyond);
@@ -283,7 +286,12 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
     row.add(fmt::format("tau_{}_above_steps", name), in_steps);
     row.add(fmt::format("tau_{}_above_seconds", name), in_seconds);
   }
-  if (!exchange || longest.value == 0) return;
+  if (!exchange) return;
+  for (const auto& [name, tau, found] : taus) {
+    row.add(fmt::format("tau_{}_cycles", name), found ? tau : beyond);
+    if (!found) row.add(fmt::format("tau_{}_above_cycles", name), tau);
+  }
+  if (longest.value == 0) return;
   row.add("independent_cycles", known ? scaled(longest, 2) : beyond);
   if (!known) row.add("independent_above_cycles", scaled(longest, 2));
 }
@@ -421,7 +429,8 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   if (spec.schedule.exchange) {
     set.notes.push_back(
         "replicas change places at the end of each cycle; values are those of a temperature");
-    set.notes.emplace_back("times are means over the temperatures");
+    set.notes.emplace_back(
+        "--out and --json also contain correlations of the spins, and times in steps and seconds");
   }
   set.notes.push_back("tau_int of white noise is 1/2 cycle; a step is one sweep or cluster update");
   return set;

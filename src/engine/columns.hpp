@@ -130,7 +130,7 @@ void for_each_column(const F& f, C&... columns) {
   f(ColumnInfo{"exchanges", "exchanges", Per::temperature, MeasuredIn::some,
                "accepted exchanges with the next temperature since the previous measurement"},
     columns.exchanges...);
-  f(ColumnInfo{"staggered", "staggered_sum", Per::replica, MeasuredIn::some,
+  f(ColumnInfo{"staggered", "staggered", Per::replica, MeasuredIn::some,
                "sum over sites of eps_i s_i, eps = 1 on one sublattice and -1 on the other; m_s = "
                "sum / N"},
     columns.staggered...);

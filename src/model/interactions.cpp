@@ -1,7 +1,9 @@
 #include "src/model/interactions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -18,6 +20,9 @@ constexpr std::array<std::string_view, 5> kCouplings{"ferromagnet", "antiferroma
                                                      "gaussian", "file"};
 constexpr std::array<std::string_view, 3> kRandomFields{"none", "pm", "gaussian"};
 constexpr std::array<std::string_view, 2> kOn{"all", "shortcuts"};
+// Usual notations of pm.
+constexpr std::array<std::string_view, 9> kPlusMinus{"+-J",     "+-1",     "+/-J", "+/-1",   "+-",
+                                                     "\u00b1J", "\u00b11", "+-h",  "bimodal"};
 
 class Words {
  public:
@@ -30,7 +35,14 @@ class Words {
 
   template <class Known>
   std::size_t choice(const char* key, const Known& known, const char* what) const {
-    return has(key) ? parse_word(word(key), known, what, origin(key)) : 0;
+    if (!has(key)) return 0;
+    const std::string text = word(key);
+    if (std::ranges::find(kPlusMinus, text) != kPlusMinus.end() &&
+        std::ranges::find(known, "pm") != known.end()) {
+      throw Error(ExitCode::usage, fmt::format("{}: unknown {} '{}' (did you mean 'pm'? known: {})",
+                                               origin(key), what, text, fmt::join(known, ", ")));
+    }
+    return parse_word(text, known, what, origin(key));
   }
   double number(const char* key, double standard, double least, double most) const {
     if (!has(key)) return standard;

@@ -6,13 +6,12 @@
 #include <limits>
 #include <system_error>
 
+#include "src/search/exchange_ladder.hpp"
 #include "src/study/engines.hpp"
+#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
-
-// The scan for temperatures, in `sweep` and in `tc` with unknown Tc.
-constexpr std::size_t kScanTasks = 4, kScanTemperatures = 30, kScanCycles = 400;
 
 // Nanoseconds per site of a cycle: a cautious estimate. The cost of sweeps is per attempted update,
 // that of cluster updates per site of the lattice, for clusters as large as near Tc.
@@ -38,10 +37,14 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
          cycle_nanoseconds(spec.engine, spec.model, spec.cluster, spec.schedule) / threads;
 }
 
-SizePlan likely_plan(const StudyConfig& config, std::size_t at) {
+SizePlan likely_plan(const StudyConfig& config, std::size_t at, double sites) {
   SizePlan plan;
   plan.temperatures = config.temperatures;
-  if (plan.temperatures.empty()) plan.temperatures.assign(kLikelyTemperatures, 1);
+  if (config.temperature_range) {
+    plan.temperatures = likely_exchange_ladder(*config.temperature_range, sites);
+  } else if (plan.temperatures.empty()) {
+    plan.temperatures.assign(kLikelyTemperatures, 1);
+  }
   plan.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
   plan.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
   plan.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
@@ -49,6 +52,24 @@ SizePlan likely_plan(const StudyConfig& config, std::size_t at) {
   plan.every = config.every.value_or(kLikelyEvery);
   return plan;
 }
+
+namespace {
+
+// The range of the scan of size number `k` at p number `at`. Without a given range, it is wide for
+// the first size only: the next sizes are scanned around its result.
+Range likely_scan(const StudyConfig& config, std::size_t at, std::size_t k) {
+  if (const auto& given = config.temperature_range) return {given->from, given->to};
+  const auto dim = static_cast<int>(config.sizes[k].size());
+  const double p = config.p[at];
+  const Range whole = scan_range(dim, config.rules.front(), p, config.model);
+  if (k == 0 || config.sizes[k - 1].size() != config.sizes[k].size()) return whole;
+  const double centre = std::sqrt(whole.low * whole.high);
+  const double half =
+      kSweepWindow * half_window(centre, dim, p, site_count(config.sizes[k - 1]), config.model.q);
+  return {std::max(whole.low, centre - half), std::min(whole.high, centre + half)};
+}
+
+}  // namespace
 
 double cpu_seconds(const StudyConfig& config, int threads) {
   if (config.target_error) return std::numeric_limits<double>::infinity();
@@ -61,21 +82,18 @@ double cpu_seconds(const StudyConfig& config, int threads) {
   }
   double seconds = 0;
   for (std::size_t at = 0; at < config.p.size(); ++at) {
-    std::vector<SizePlan> plans{likely_plan(config, at)};
-    for (std::size_t k = 1; k < schedules_compared(config); ++k) {
-      plans.push_back(plans.front());
-      plans.back().schedule = config.schedules[k];
-    }
-    for (SizePlan& plan : plans) {
-      for (std::size_t k = 0; k < sizes.size(); ++k) {
-        const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
-        seconds += graphs * cpu_seconds(plan_task(config, 0, sizes[k], 0, plan, ""), threads);
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const double sites = site_count(sizes[k]);
+      const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
+      SizePlan plan = likely_plan(config, at, sites);
+      for (std::size_t n = 0; n < schedules_compared(config); ++n) {
+        if (n > 0) plan.schedule = config.schedules[n];
+        const auto seconds_of = [&](const SizePlan& one) {
+          return cpu_seconds(plan_task(config, 0, sizes[k], 0, one, ""), threads);
+        };
+        seconds += graphs * seconds_of(plan);
         if (!config.temperatures.empty()) continue;
-        SizePlan scan = plan;
-        scan.temperatures.assign(kScanTemperatures, 1);
-        scan.equilibrate = kScanCycles;
-        scan.measure = 0;
-        seconds += kScanTasks * cpu_seconds(plan_task(config, 0, sizes[k], 0, scan, ""), threads);
+        seconds += kScanGraphs * seconds_of(scan_plan(plan, likely_scan(config, at, k), sites));
       }
     }
   }

@@ -52,22 +52,36 @@ std::vector<double> exchange_ladder(const TemperatureRange& range, const ScanRes
   return exchange_ladder(range, scan.temperatures, heat, sites);
 }
 
-std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
-                                          const TaskRun& run) {
-  const double sites = site_count(spec);
-  const SizePlan plan = scan_plan({}, {range.from, range.to}, sites);
+std::vector<double> likely_exchange_ladder(const TemperatureRange& range, double sites) {
+  const auto temperatures = scan_temperatures({range.from, range.to}, sites);
+  return exchange_ladder(range, temperatures, std::vector<double>(temperatures.size(), 1), sites);
+}
+
+TaskSpec exchange_scan(const TaskSpec& spec, const TemperatureRange& range) {
+  const SizePlan plan = scan_plan({}, {range.from, range.to}, site_count(spec));
   TaskSpec scan = spec;
   scan.temperatures = plan.temperatures;
   scan.equilibrate = plan.equilibrate;
   scan.measure = plan.measure;
   scan.every = plan.every;
   scan.seed = derived_seed(spec.seed, "exchange|scan");
-  TaskResult result = run_task({scan}, run);
+  return scan;
+}
+
+std::vector<double> exchange_temperatures(
+    const TaskSpec& spec, const TemperatureRange& range, const TaskRun& run,
+    const std::function<void(std::uint64_t cycles)>& progress) {
+  TaskJob job{exchange_scan(spec, range)};
+  job.progress = progress;
+  const TaskSpec scan = job.spec;
+  TaskResult result = run_task(std::move(job), run);
   if (result.outcome != TaskOutcome::finished) {
-    throw Error(ExitCode::interrupted, fmt::format("stopped by {}", run.stop.reason()));
+    throw Error(ExitCode::interrupted,
+                fmt::format("stopped by {} during the temperature scan, after {}; nothing was kept",
+                            run.stop.reason(), result.message));
   }
-  return exchange_ladder(range, {plan.temperatures, {reduce(scan, std::move(result.data), {})}},
-                         sites);
+  return exchange_ladder(range, {scan.temperatures, {reduce(scan, std::move(result.data), {})}},
+                         site_count(spec));
 }
 
 }  // namespace rewise

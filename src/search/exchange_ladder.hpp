@@ -6,6 +6,7 @@
 // equal acceptance. C comes from a coarse scan.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "src/search/size_curves.hpp"
@@ -27,11 +28,16 @@ std::vector<double> exchange_ladder(const TemperatureRange& range,
 // The same with C from the mean over the graphs of a scan.
 std::vector<double> exchange_ladder(const TemperatureRange& range, const ScanResult& scan,
                                     double sites);
-// The same with C from a scan of the task's own graph, which this function runs; the temperatures
-// and numbers of cycles of `spec` do not matter. The result depends neither on the device nor on
-// the number of threads, so that a continued run has the same temperatures. Throws
-// Error(interrupted) on a stop request.
-std::vector<double> exchange_temperatures(const TaskSpec& spec, const TemperatureRange& range,
-                                          const TaskRun& run);
+// The same for C = 1 at all temperatures: for estimates before there is a scan.
+std::vector<double> likely_exchange_ladder(const TemperatureRange& range, double sites);
+
+// The scan of the task's own graph; the temperatures and numbers of cycles of `spec` do not matter.
+TaskSpec exchange_scan(const TaskSpec& spec, const TemperatureRange& range);
+// exchange_ladder() with C from that scan, which this function runs. The result depends neither on
+// the device nor on the number of threads, so that a continued run has the same temperatures.
+// `progress`: as TaskJob::progress. Throws Error(interrupted) on a stop request.
+std::vector<double> exchange_temperatures(
+    const TaskSpec& spec, const TemperatureRange& range, const TaskRun& run,
+    const std::function<void(std::uint64_t cycles)>& progress = {});
 
 }  // namespace rewise

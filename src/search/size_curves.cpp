@@ -60,6 +60,57 @@ std::vector<std::vector<Value>> overlap_curves(const SizeData& size) {
   return as_curves(at);
 }
 
+// Means over graphs of tau_int of q^2; lower bounds if it is one for any graph.
+std::vector<Value> overlap_taus(const SizeData& size) {
+  const auto& graphs = size.samples.graphs;
+  std::vector<Value> taus;
+  for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
+    std::vector<double> values;
+    bool known = true;
+    for (const GraphSample& graph : graphs) {
+      if (t >= graph.overlap_tau.size()) return {};
+      values.push_back(graph.overlap_tau[t].value);
+      known = known && std::isfinite(graph.overlap_tau[t].error);
+    }
+    taus.push_back(mean_and_error(values));
+    if (graphs.size() == 1) taus.back() = graphs.front().overlap_tau[t];
+    if (!known) taus.back().error = kNaN;
+  }
+  return taus;
+}
+
+}  // namespace
+
+std::optional<ExchangeMeans> exchange_means(const SizeData& size) {
+  const std::size_t temperatures = size.plan.temperatures.size();
+  ExchangeMeans means;
+  std::vector<std::vector<double>> accepted(temperatures);
+  std::vector<double> trips;
+  for (const GraphSample& graph : size.samples.graphs) {
+    if (!graph.exchange || graph.exchange->accepted.size() + 1 != temperatures) return {};
+    for (std::size_t t = 0; t + 1 < temperatures; ++t) {
+      accepted[t].push_back(graph.exchange->accepted[t]);
+    }
+    means.round_trips += graph.exchange->round_trips;
+    trips.push_back(graph.exchange->trips_per_1000);
+  }
+  if (trips.empty()) return {};
+  for (std::size_t t = 0; t + 1 < temperatures; ++t) {
+    means.accepted.push_back(mean_and_error(accepted[t]));
+  }
+  means.accepted.push_back({kNaN, kNaN});
+  means.trips_per_1000 = mean_and_error(trips);
+  return means;
+}
+
+namespace {
+
+// What replica exchange and overlaps add to the curves.
+void add_exchange(const SizeData& size, SizeCurves& curves) {
+  curves.overlap_tau = overlap_taus(size);
+  if (auto exchange = exchange_means(size)) curves.accepted = std::move(exchange->accepted);
+}
+
 }  // namespace
 
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable) {
@@ -78,6 +129,8 @@ std::string size_text(const SizeData& size) {
 const std::vector<Value>& SizeCurves::of(std::string_view name) const {
   if (name == "tau") return tau;
   if (name == "cluster_fraction") return cluster_fraction;
+  if (name == "overlap_tau") return overlap_tau.empty() ? absent : overlap_tau;
+  if (name == "exchange_accepted") return accepted.empty() ? absent : accepted;
   for (std::size_t k = 0; k < overlap_observables().size(); ++k) {
     if (overlap_observables()[k].name == name) return overlaps.empty() ? absent : overlaps[k];
   }
@@ -117,6 +170,7 @@ SizeCurves simulated_curves(const SizeData& size) {
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
   curves.tau = means_over_graphs(size, &GraphSample::tau);
+  add_exchange(size, curves);
   return curves;
 }
 
@@ -196,6 +250,7 @@ void blank(SizeCurves& curves, std::size_t t) {
     for (auto& curve : *list) curve[t] = {kNaN, kNaN};
   }
   curves.cluster_fraction[t] = curves.tau[t] = {kNaN, kNaN};
+  if (!curves.overlap_tau.empty()) curves.overlap_tau[t] = {kNaN, kNaN};
 }
 
 }  // namespace
@@ -312,7 +367,8 @@ std::vector<std::string> blank_off_identity(const StudyConfig& config, const Siz
   });
 }
 
-SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
+SizeCurves curves_of_one_graph(const SizeData& size,
+                               const std::vector<TemperatureResult>& results) {
   SizeCurves curves;
   curves.observables.resize(observables().size());
   for (const TemperatureResult& at : results) {
@@ -335,6 +391,7 @@ SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results) {
   curves.overlaps = as_curves(overlaps);
   curves.staggered = as_curves(staggered);
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
+  add_exchange(size, curves);
   return curves;
 }
 

@@ -3,6 +3,7 @@
 // errors by jackknife over graphs with control variates; over replicas if there is only one graph.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,15 +52,27 @@ struct SizeCurves {
   std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T]; may be empty
   std::vector<std::vector<Value>> staggered;    // [staggered_observables()][T]; may be empty
   std::vector<Value> cluster_fraction, tau;
-  std::vector<Value> absent;    // [T] NaN
+  std::vector<Value> overlap_tau;  // of q^2, error NaN: a lower bound; may be empty
+  std::vector<Value> accepted;     // of exchanges with the next temperature; may be empty
+  std::vector<Value> absent;       // [T] NaN
   std::vector<double> refused;  // temperatures without values, because they are not in equilibrium
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
   // Finds a curve by name: that of any observable above, with "_plain" appended the one without
-  // control variates, "tau" or "cluster_fraction". `absent` for overlaps or m_s not measured.
+  // control variates, "tau", "cluster_fraction", "overlap_tau" or "exchange_accepted". `absent` for
+  // what was not measured.
   const std::vector<Value>& of(std::string_view name) const;
 };
+
+// Replica exchange, averaged over the graphs.
+struct ExchangeMeans {
+  std::vector<Value> accepted;    // [T] share of the attempts with the next temperature; last: NaN
+  std::uint64_t round_trips = 0;  // of all graphs
+  Value trips_per_1000;           // per replica and 1000 cycles
+};
+// Nothing without replica exchange of all temperatures together.
+std::optional<ExchangeMeans> exchange_means(const SizeData& size);
 
 // Errors are NaN if there are fewer than two graphs.
 SizeCurves simulated_curves(const SizeData& size);
@@ -105,7 +118,7 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
 std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
                                             SizeCurves& curves);
 
-// Curves of one graph, with errors from its replicas.
-SizeCurves curves_of_one_graph(const std::vector<TemperatureResult>& results);
+// Curves of a size with one graph, with errors from its replicas.
+SizeCurves curves_of_one_graph(const SizeData& size, const std::vector<TemperatureResult>& results);
 
 }  // namespace rewise

@@ -22,7 +22,11 @@ std::string assumptions(const StudyConfig& config) {
     if (automatic) text += (text.empty() ? "" : ", ") + what;
   };
   assume(!config.schedule, "schedule 1:1");
-  assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+  if (config.temperature_range) {
+    assume(true, "temperatures as for a specific heat of 1 per site");
+  } else {
+    assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+  }
   assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
   assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
   assume(!config.every, fmt::format("every {}", kLikelyEvery));
@@ -52,14 +56,17 @@ StudyNeed study_need(const StudyConfig& config) {
     need.tasks += count;
     need.disk += static_cast<double>(count) * disk;
     row.push_back({"tasks", "tasks", count});
+    row.push_back({"temperatures", "temperatures", spec.temperatures.size()});
     row.push_back({"memory_bytes", "memory each", memory, bytes_text(memory)});
     row.push_back({"disk_bytes", "disk each", disk, bytes_text(disk)});
     need.rows.push_back(std::move(row));
   };
   for (const std::filesystem::path& file : config.files) {
-    TaskSpec spec = plan_task(config, 0, {}, 0, likely_plan(config, 0), "sweep");
+    const auto graph = std::make_shared<const Graph>(read_graph(file.string(), config.reading));
+    const SizePlan plan = likely_plan(config, 0, static_cast<double>(graph->sites()));
+    TaskSpec spec = plan_task(config, 0, {}, 0, plan, "sweep");
     spec.graph = {};
-    spec.imported = std::make_shared<const Graph>(read_graph(file.string(), config.reading));
+    spec.imported = graph;
     add({{"graph", "graph", file.filename().string()}, {"sites", "sites", spec.imported->sites()}},
         spec, 1);
   }
@@ -68,7 +75,7 @@ StudyNeed study_need(const StudyConfig& config) {
     for (std::size_t at = 0; at < config.p.size(); ++at) {
       const double p = config.p[at];
       add({{"size", "size", size, extents_text(size)}, {"p", "p", p}},
-          plan_task(config, p, size, 0, likely_plan(config, at), "graph"),
+          plan_task(config, p, size, 0, likely_plan(config, at, site_count(size)), "graph"),
           config.target_error ? std::max(config.graphs[k], kPilotGraphs) : config.graphs[k]);
     }
   }

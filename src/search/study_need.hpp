@@ -12,7 +12,8 @@
 namespace rewise {
 
 struct StudyNeed {
-  // A row per size, or file, and p: the number of its tasks, memory and disk space of each.
+  // A row per size, or file, and p: the number of its tasks; temperatures, memory and disk space of
+  // each.
   std::vector<Cells> rows;
   std::size_t tasks = 0;
   double disk = 0;         // bytes

@@ -58,8 +58,11 @@ struct CsvCurves {
     if (has_overlaps(config)) {
       for (const OverlapObservable& o : overlap_observables()) last.emplace_back(o.name);
     }
-    if (!has_staggered(config)) return;
-    for (const Observable& o : staggered_observables()) last.emplace_back(o.name);
+    if (has_staggered(config)) {
+      for (const Observable& o : staggered_observables()) last.emplace_back(o.name);
+    }
+    if (has_overlaps(config)) last.emplace_back("overlap_tau");
+    if (config.exchange) last.emplace_back("exchange_accepted");
   }
 };
 
@@ -193,6 +196,12 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   }
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
+  if (!curves.overlap_tau.empty()) json["overlap_tau"] = curve_json(curves.overlap_tau);
+  if (const auto exchange = exchange_means(size)) {
+    json["exchange_accepted"] = curve_json(exchange->accepted);
+    json["exchange"] = {{"round_trips", exchange->round_trips},
+                        {"trips_per_1000_cycles", value_json(exchange->trips_per_1000)}};
+  }
   json["controls"] = curves.controls;
   json["hot_cold"] = {
       {"agree", hot_cold.agree},           {"worst_z", number_json(hot_cold.worst_z)},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "src/search/summary_parts.hpp"
 #include "src/search/tune_trial.hpp"
 #include "src/study/record.hpp"
+#include "src/study/run_check.hpp"
 
 namespace rewise {
 namespace {
@@ -21,6 +23,12 @@ std::string curve_text(Value v) {
   return std::isfinite(v.error)   ? printed(v)
          : std::isfinite(v.value) ? fmt::format("{:.6g}", v.value)
                                   : "-";
+}
+
+// "> 26" for a lower bound.
+std::string tau_text(Value v) {
+  const bool bound = std::isfinite(v.value) && !std::isfinite(v.error);
+  return bound ? "> " + two_digits(v.value) : curve_text(v);
 }
 
 // "1:4", or "swendsen-wang/1:4". tau is in cycles of this schedule.
@@ -42,15 +50,10 @@ struct SweepRow {
   std::size_t size, temperature;  // indices
 };
 
-Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool schedules) {
-  const SweepPoint& point = *row.point;
-  const SizeData& size = point.sizes[row.size];
-  const SizeCurves& curves = point.curves[row.size];
-  const std::size_t t = row.temperature;
+// Which size at which point.
+Cells size_cells(const SweepPoint& point, std::size_t k, bool labels) {
+  const SizeData& size = point.sizes[k];
   Cells cells;
-  const auto add = [&](std::string_view symbol, const std::string& name) {
-    cells.push_back(text_cell(std::string(symbol), curve_text(curves.of(name)[t])));
-  };
   if (labels) cells.push_back(text_cell("variant", point.label));
   if (is_own(point)) {
     cells.push_back(text_cell("graph", size.name));
@@ -59,13 +62,25 @@ Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool sched
     cells.push_back({"", "p", point.p});
     cells.push_back(text_cell("size", size_text(size)));
   }
+  return cells;
+}
+
+Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool schedules) {
+  const SweepPoint& point = *row.point;
+  const SizeData& size = point.sizes[row.size];
+  const SizeCurves& curves = point.curves[row.size];
+  const std::size_t t = row.temperature;
+  Cells cells = size_cells(point, row.size, labels);
+  const auto add = [&](std::string_view symbol, const std::string& name) {
+    cells.push_back(text_cell(std::string(symbol), curve_text(curves.of(name)[t])));
+  };
   cells.push_back({"", "T", curves.temperatures[t]});
   switch (table) {
     case SweepTable::thermal:
       for (const Observable& o : observables()) {
         if (!o.symbol.empty() && o.name != "m2") add(o.symbol, std::string(o.name));
       }
-      add("tau", "tau");
+      cells.push_back(text_cell("tau", tau_text(curves.tau[t])));
       if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
       break;
     case SweepTable::staggered:
@@ -78,9 +93,43 @@ Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool sched
         const std::string symbol(overlap_observables()[o].symbol);
         if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
       }
+      if (!curves.overlaps.empty()) {
+        cells.push_back(text_cell("tau(q^2)", tau_text(curves.of("overlap_tau")[t])));
+      }
       break;
   }
   return cells;
+}
+
+// A row per size with replica exchange; "" without it.
+std::string exchange_text(const std::vector<SweepPoint>& points, bool labels, std::size_t most) {
+  std::vector<Cells> rows;
+  for (const SweepPoint& point : points) {
+    for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+      const auto exchange = exchange_means(point.sizes[k]);
+      if (!exchange) continue;
+      const auto [least, largest] =
+          std::minmax_element(exchange->accepted.begin(), exchange->accepted.end() - 1,
+                              [](Value a, Value b) { return a.value < b.value; });
+      const auto at = static_cast<std::size_t>(least - exchange->accepted.begin());
+      const std::vector<double>& t = point.curves[k].temperatures;
+      Cells row = size_cells(point, k, labels);
+      row.push_back(
+          text_cell("accepted", fmt::format("{:.2f} to {:.2f}", least->value, largest->value)));
+      row.push_back(text_cell("least between", fmt::format("T = {} and {}", t[at], t[at + 1])));
+      row.push_back(
+          text_cell("round trips", fmt::format("{:.2g}", exchange->trips_per_1000.value)));
+      rows.push_back(std::move(row));
+    }
+  }
+  if (rows.empty()) return "";
+  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  rows.resize(rows.size() - more);
+  return fmt::format(
+      "\nReplica exchange: fraction of accepted exchanges between neighbouring temperatures (it "
+      "should\nbe 0.2 or more), and round trips between the first and the last temperature per "
+      "replica and\n1000 cycles:\n\n{}{}",
+      cells_table(rows), more > 0 ? fmt::format("  .. and {} more in summary.json\n", more) : "");
 }
 
 std::string_view crossing_symbol(const Crossing& crossing) {
@@ -257,6 +306,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   out += table(SweepTable::thermal);
   if (staggered) out += "\nStaggered magnetisation:\n\n" + table(SweepTable::staggered);
   if (overlaps) out += "\nOverlaps of two replicas:\n\n" + table(SweepTable::overlaps);
+  out += exchange_text(points, labels, most);
   const bool glass = overlap_crossings_of(config) == OverlapCrossings::glass;
   out += overlap_crossings_text(points, glass, most);
   out += target_text(config, points, most);
@@ -265,6 +315,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule, at "
       "least\nhalf of the cycles between two measurements. J = k_B = 1. <m^2>, <C>/N and more:\n"
       "summary.csv and summary.json. 'rewise help U' explains U, and so on.\n";
+  if (out.find("> ") != std::string::npos) out += "\"> x\": tau is longer than x.\n";
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {
     out +=

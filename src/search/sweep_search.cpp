@@ -19,7 +19,6 @@ namespace rewise {
 namespace {
 
 constexpr double kFall = 0.4;  // value of U at the estimate
-constexpr double kWindow = 2;  // half-windows of `tc` on either side
 constexpr std::size_t kFewGraphs = 4;
 
 // With few replicas, errors and products of averages come from time blocks, which must be
@@ -56,7 +55,7 @@ void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyCo
 std::string round_trip_warning(const SizeData& size) {
   const auto& graphs = size.samples.graphs;
   const auto without = std::ranges::count_if(graphs, [](const GraphSample& graph) {
-    return graph.round_trips && *graph.round_trips == 0;
+    return graph.exchange && graph.exchange->round_trips == 0;
   });
   if (without == 0) return "";
   const std::string where =
@@ -81,7 +80,7 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
-  point.curves.push_back(one ? curves_of_one_graph(work.single[k]) : simulated_curves(size));
+  point.curves.push_back(one ? curves_of_one_graph(size, work.single[k]) : simulated_curves(size));
   point.hot_cold.push_back(compare_halves(size));
   const HotCold& halves = point.hot_cold.back();
   if (!halves.agree) {
@@ -185,14 +184,14 @@ class Sweep {
   }
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
-    stage("scan of", works, k);
+    stage("temperature scan of", works, k);
     std::vector<ScanCell> cells;
     for (SweepWork* work : works) {
       const SizeData& size = work->point.sizes[k];
       cells.push_back(
           {scan_plan(size.plan, work->range, size.samples.sites), tasks_.cell(*work, k).task});
     }
-    const std::vector<ScanResult> scans = tasks_.scan(cells, tasks_.seconds_after(k));
+    const std::vector<ScanResult> scans = tasks_.scan(cells, tasks_.seconds_from(k));
     for (std::size_t i = 0; i < works.size(); ++i) place_window(*works[i], k, scans[i]);
   }
 
@@ -223,8 +222,8 @@ class Sweep {
           size_text(size), kFall, temperatures.front(), temperatures.back()));
     }
     const double middle = centre.value_or(std::sqrt(temperatures.front() * temperatures.back()));
-    const double half = kWindow * half_window(middle, work.point.dim, work.point.p,
-                                              size.samples.sites, config_.model.q);
+    const double half = kSweepWindow * half_window(middle, work.point.dim, work.point.p,
+                                                   size.samples.sites, config_.model.q);
     size.plan.temperatures = sweep_temperatures(middle, half);
     const Range all = scan_range(work.point.dim, work.point.rule, work.point.p, config_.model);
     work.range = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
@@ -244,7 +243,7 @@ class Sweep {
   void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
     if (!config_.equilibrate || !config_.every) {
       stage("times of", works, k);
-      tasks_.find_times(cells_of(works, k), tasks_.seconds_after(k));
+      tasks_.find_times(cells_of(works, k), tasks_.seconds_from(k));
     }
     for (SweepWork* work : works) {
       SizePlan& plan = work->point.sizes[k].plan;
@@ -259,7 +258,7 @@ class Sweep {
   void fill(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("graphs of", works, k);
     const std::vector<SizeCell> cells = cells_of(works, k);
-    tasks_.expect(tasks_.seconds_to_fill(cells), tasks_.seconds_after(k));
+    tasks_.expect(tasks_.seconds_to_fill(cells), tasks_.seconds_from(k + 1));
     tasks_.fill(cells);
   }
 
@@ -375,7 +374,7 @@ std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progre
 }
 
 std::vector<double> sweep_temperatures(double centre, double half_width) {
-  constexpr int count = 13;
+  constexpr int count = kSweepTemperatures;
   const double grain = half_width / 16;
   const double middle = std::round(centre / grain) * grain;
   // Wide windows of small lattices must not reach zero.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "graphs/graph_io.hpp"
+#include "src/search/exchange_ladder.hpp"
 #include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 
@@ -217,17 +218,21 @@ SizeCell SweepTasks::cell(SweepWork& work, std::size_t size, std::uint32_t graph
   return cell;
 }
 
-double SweepTasks::seconds_after(std::size_t size) const {
+double SweepTasks::seconds_from(std::size_t size) const {
   double seconds = 0;
   for (const SweepWork& work : works) {
-    for (std::size_t other = size + 1; other < work.point.sizes.size(); ++other) {
+    for (std::size_t other = size; other < work.point.sizes.size(); ++other) {
+      const double sites = work.point.sizes[other].samples.sites;
       const double cycles = static_cast<double>(config().equilibrate.value_or(60) +
                                                 config().measure.value_or(kSweepMeasure) *
                                                     config().every.value_or(5));
-      const double temperatures =
-          config().temperatures.empty() ? 13 : static_cast<double>(config().temperatures.size());
-      seconds += work.speed.of(other) * work.point.sizes[other].samples.sites * cycles *
-                 temperatures * work.graphs[other];
+      const auto& range = config().temperature_range;
+      const std::size_t temperatures = range ? likely_exchange_ladder(*range, sites).size()
+                                       : config().temperatures.empty()
+                                           ? kSweepTemperatures
+                                           : config().temperatures.size();
+      seconds += work.speed.of(other) * sites * cycles * static_cast<double>(temperatures) *
+                 work.graphs[other];
     }
   }
   return seconds;

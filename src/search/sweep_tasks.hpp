@@ -34,8 +34,9 @@ class SweepTasks : public TaskRunner {
   SizeCell cell(SweepWork& work, std::size_t size);
   SizeCell cell(SweepWork& work, std::size_t size, std::uint32_t graphs);
 
-  // Estimated seconds of all sizes with an index above `size`. None of them may have started.
-  double seconds_after(std::size_t size) const;
+  // Estimated seconds of the graphs of all sizes from index `size` on. None of them may have
+  // started.
+  double seconds_from(std::size_t size) const;
 
  private:
   void open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
@@ -49,6 +50,8 @@ class SweepTasks : public TaskRunner {
                                         std::uint32_t graph) const;
 };
 
-inline constexpr std::uint64_t kSweepMeasure = 100;  // for "auto"
+// For "auto".
+inline constexpr std::uint64_t kSweepMeasure = 100;
+inline constexpr std::size_t kSweepTemperatures = 13;
 
 }  // namespace rewise

@@ -128,7 +128,10 @@ std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double
     }
   }
   expect(seconds_of(tasks), later);
+  std::atomic<std::size_t> done = 0;
+  progress_.count(0, tasks.size(), part_);
   run(tasks, [&](std::size_t index, TaskData&& data) {
+    progress_.count(++done, tasks.size(), part_);
     results[index / kScanGraphs].graphs[index % kScanGraphs] =
         reduce(tasks[index].spec, std::move(data), {});
   });

@@ -64,6 +64,7 @@ double half_window(double centre, int dim, double p, double sites, std::uint32_t
 inline double half_window(const StudyConfig& config, double centre, double p, double sites) {
   return half_window(centre, config.dim(), p, sites, config.model.q);
 }
+inline constexpr double kSweepWindow = 2;  // half windows on either side in `sweep`
 // Temperatures of a window. `centre` is rounded to 1/16 of the half width, so that a slightly
 // different estimate usually gives the same temperatures and thus the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width, int count = 6);

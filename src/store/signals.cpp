@@ -123,6 +123,31 @@ double sum_of_units(std::string_view text) {
   return total;
 }
 
+// "2h" for "2 Hours".
+std::string with_short_units(std::string_view text) {
+  std::string meant, unit;
+  const auto end_unit = [&] {
+    constexpr std::string_view letters = "smhd", shown[] = {"s", "min", "h", "d"};
+    constexpr std::string_view words[] = {"seconds", "minutes", "hours", "days"};
+    constexpr std::string_view others[] = {"secs", "mins", "hrs", ""};
+    for (std::size_t k = 0; k < letters.size() && !unit.empty(); ++k) {
+      const bool is_word =
+          unit.size() > 1 && (words[k].starts_with(unit) || others[k].starts_with(unit));
+      if (is_word || unit == letters.substr(k, 1)) unit = shown[k];
+    }
+    meant += unit;
+    unit.clear();
+  };
+  for (const char c : text) {
+    if (c == ' ') continue;
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter) end_unit();
+    (letter ? unit : meant) += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  end_unit();
+  return meant;
+}
+
 }  // namespace
 
 void hold_stop_signals() {
@@ -179,7 +204,7 @@ std::string signal_name(int number) {
 
 std::string StopToken::reason() const {
   if (stop_signal() != 0) return signal_name(stop_signal());
-  return stop_requested() ? "time limit" : "";
+  return stop_requested() ? "the time limit" : "";
 }
 
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin) {
@@ -193,10 +218,15 @@ std::chrono::duration<double> parse_duration(std::string_view text, std::string_
     value = sum_of_units(text);
   }
   if (!(value >= 0) || !std::isfinite(value)) {
+    const std::string meant = with_short_units(text);
+    const double seconds = sum_of_units(meant);
     throw Error(ExitCode::usage,
-                fmt::format("{}: \"{}\" is not a duration (such as 90s, 5min, 1d12h, 1:30:00 or "
+                fmt::format("{}: \"{}\" is not a duration ({}such as 90s, 5min, 1d12h, 1:30:00 or "
                             "1-12:00:00; without a unit: seconds)",
-                            origin, text));
+                            origin, text,
+                            seconds > 0 && std::isfinite(seconds)
+                                ? fmt::format("did you mean {}? allowed are durations ", meant)
+                                : ""));
   }
   return std::chrono::duration<double>(value);
 }

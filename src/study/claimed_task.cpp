@@ -155,8 +155,7 @@ void ClaimedTask::claim() {
       say(measurements() > spec().measure
               ? fmt::format("the checkpoint has {} measurements, more than the {} requested",
                             measurements(), spec().measure)
-              : fmt::format("continuing after {} of {} measurements", measurements(),
-                            spec().measure));
+              : fmt::format("continuing after {}", progress_text()));
     }
   }
   if (needs_graph(spec())) {
@@ -344,6 +343,9 @@ void ClaimedTask::write_interrupted() {
 }
 
 std::string ClaimedTask::progress_text() const {
+  if (equilibrating()) {
+    return fmt::format("{} of {} cycles to equilibrate", cycles_, spec().discarded_cycles());
+  }
   return fmt::format("{} of {} measurements", measurements(), spec().measure);
 }
 

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <numeric>
 #include <span>
 
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/base/words.hpp"
 #include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
@@ -33,6 +35,18 @@ struct DeviceRequest {
   }
 };
 
+// Refuses "0-3" with the right spelling.
+void refuse_range(std::string_view text, std::string_view part, std::string_view origin) {
+  const auto dash = part.find('-');
+  if (dash == 0 || dash == std::string_view::npos) return;
+  const auto first = whole_number(part.substr(0, dash)), last = whole_number(part.substr(dash + 1));
+  if (!first || !last || *first >= *last || *last - *first >= 16) return;
+  std::vector<std::uint64_t> all(*last - *first + 1);
+  std::iota(all.begin(), all.end(), *first);
+  throw Error(ExitCode::usage, fmt::format("{}: {}: '{}' is not a whole number; write cuda:{}",
+                                           origin, text, part, fmt::join(all, ",")));
+}
+
 // Parses the text of a device. `more` is a further word that error messages list as allowed.
 DeviceRequest parse_request(std::string_view text, std::string_view origin,
                             std::string_view more = "") {
@@ -42,6 +56,7 @@ DeviceRequest parse_request(std::string_view text, std::string_view origin,
     bool joins = false;
     for (auto rest = text.substr(kPrefix.size());;) {
       const auto mark = rest.find_first_of(",+");
+      refuse_range(text, rest.substr(0, mark), origin);
       const auto index = static_cast<int>(
           parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
       append_once(all, index, fmt::format("{}: {}", origin, text), fmt::format("{}", index));

@@ -83,7 +83,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.tau.resize(count);
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.bond_sum.time());
-  if (const auto exchange = exchange_result(data)) sample.round_trips = exchange->round_trips;
+  sample.exchange = exchange_result(data);
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
   const Dependence dependence = dependence_of(data);
@@ -128,6 +128,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     if (const OverlapRows overlaps = overlap_rows_of(data, k); overlaps.rows() > 0) {
       sample.overlaps.conservativeResize(count, Eigen::NoChange);
       sample.overlaps.row(row) = overlaps.colwise().mean();
+      sample.overlap_tau.push_back(tau_of_overlap(data, k));
       if (const OverlapRows changes = overlap_changes_of(data, k); changes.rows() > 0) {
         sample.overlap_changes.conservativeResize(count, Eigen::NoChange);
         sample.overlap_changes.row(row) = changes.colwise().mean();

@@ -12,6 +12,7 @@
 #include "analysis/series/overlaps.hpp"
 #include "src/study/halves.hpp"
 #include "src/study/task.hpp"
+#include "src/study/task_results.hpp"
 
 namespace rewise {
 
@@ -29,6 +30,7 @@ struct GraphSample {
   std::vector<std::string> stuck;   // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;  // [T] see task_results.hpp
   OverlapRows overlaps;             // [T] averages over pairs; may be empty
+  std::vector<Value> overlap_tau;   // [T] tau_of_overlap(), or none
   OverlapRows overlap_changes;      // [T] overlap_changes_of(), averaged in the same way
   // [T] q_l - (1 + T e N / B), of which the mean over couplings is 0 in equilibrium. Empty unless
   // Interactions::all_gaussian() and there are overlaps.
@@ -39,9 +41,9 @@ struct GraphSample {
   // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), and half their difference
   // between halves of the replicas, with the sign of `thermal`. [T, 2], or empty.
   Eigen::ArrayX2d improved, improved_thermal;
-  std::optional<std::uint64_t> round_trips;  // of replica exchange; nothing without it
-  std::uint64_t measurements = 0;            // used measurements per replica
-  std::uint64_t discarded = 0;               // measurements dropped before them
+  std::optional<ExchangeResult> exchange;
+  std::uint64_t measurements = 0;  // used measurements per replica
+  std::uint64_t discarded = 0;     // measurements dropped before them
 };
 
 // Reduces a task's measurements from number `discard` on. `grid`: fine temperatures within the

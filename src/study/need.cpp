@@ -266,7 +266,8 @@ MemoryRoom memory_room() {
 
 std::string bytes_text(double bytes) {
   if (bytes >= 0.995 * kGiB) return fmt::format("{:.3g} GiB", bytes / kGiB);
-  return fmt::format("{:.0f} MiB", std::ceil(bytes / kMiB));
+  if (bytes >= 0.995 * kMiB) return fmt::format("{:.0f} MiB", std::ceil(bytes / kMiB));
+  return fmt::format("{:.0f} KiB", std::ceil(bytes / 1024));
 }
 
 std::string need_text(const MemoryNeed& need) {

@@ -95,10 +95,18 @@ void Progress::stage(const std::string& name, std::size_t number) {
           ? part(number).stage.empty()
           : std::ranges::any_of(parts_, [&](const Part& other) { return other.stage == name; });
   part(number).stage = name;
+  part(number).networks = part(number).networks_done = 0;
   if (known) return;
   new_stage_ = new_stage_ || !name.empty();
   pace_.begin_stage(now());
   draw(true);
+}
+
+void Progress::count(std::size_t done, std::size_t all, std::size_t number) {
+  const std::lock_guard lock(mutex_);
+  part(number).networks = all;
+  part(number).networks_done = done;
+  draw(false);
 }
 
 void Progress::set_total(double total, double guessed, std::size_t number) {
@@ -148,13 +156,21 @@ std::string Progress::text() {
   const auto share = pace_.share();
   const auto left = pace_.left(seconds);
   std::string text = title_;
-  std::vector<std::string> stages;  // without duplicates
+  std::vector<Part> stages;  // without duplicates
   for (const Part& one : parts_) {
-    if (one.stage.empty() || std::ranges::find(stages, one.stage) != stages.end()) continue;
-    stages.push_back(one.stage);
+    if (one.stage.empty()) continue;
+    const auto same = std::ranges::find(stages, one.stage, &Part::stage);
+    if (same == stages.end()) {
+      stages.push_back(one);
+    } else {
+      same->networks += one.networks;
+      same->networks_done += one.networks_done;
+    }
   }
   for (std::size_t k = 0; k < stages.size(); ++k) {
-    text += (k == 0 || k + 1 < stages.size() ? ", " : " and ") + stages[k];
+    text += (k == 0 || k + 1 < stages.size() ? ", " : " and ") + stages[k].stage;
+    if (stages[k].networks == 0) continue;
+    text += fmt::format(" ({} of {} networks)", stages[k].networks_done, stages[k].networks);
   }
   // The planned work is done but the line is still shown, so some work remains.
   text += share ? fmt::format(": {} %", std::min(*share, 99))
@@ -190,6 +206,10 @@ void Progress::erase() {
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);
   drawn_ = false;
+}
+
+std::string estimate_text(double seconds) {
+  return seconds < 1 ? "less than 1 s" : "about " + duration_text(seconds);
 }
 
 std::string duration_text(double seconds) {

@@ -58,6 +58,8 @@ class Progress {
   std::size_t add_part();
   // Sets the current activity of a part, such as "size 64x64"; "": none.
   void stage(const std::string& name, std::size_t part = 0);
+  // Shows how many networks of the stage are done: "scan (3 of 8 networks)". stage() ends it.
+  void count(std::size_t done, std::size_t all, std::size_t part = 0);
   void set_total(double total, double guessed = 0, std::size_t part = 0);
   void add(double work);
   void skip(double work);
@@ -70,6 +72,7 @@ class Progress {
  private:
   struct Part {
     std::string stage;
+    std::size_t networks = 0, networks_done = 0;
     double total = 0, guessed = 0;
   };
   double now() const;
@@ -90,5 +93,7 @@ class Progress {
 
 // "4 s", "3 min 20 s", "2 h 5 min"
 std::string duration_text(double seconds);
+// "about 4 s", or "less than 1 s"
+std::string estimate_text(double seconds);
 
 }  // namespace rewise

@@ -135,10 +135,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   }
   result.cluster_fraction = result.clusters.m2;
   if (const OverlapRows overlaps = overlap_rows_of(task, k, parts); overlaps.rows() > 0) {
-    const RealSeries q2 = (series_at(task.overlap, k).cast<double>() / sites).square();
-    result.tau["overlap_m2"] = tau_of(
-        member_columns(q2, dependence == Dependence::none ? dependence : Dependence::overlaps),
-        every);
+    result.tau["overlap_m2"] = tau_of_overlap(task, k);
     result.overlaps = overlap_values(overlaps, sites);
     for (Value& v : result.overlaps) v = unless_alike(v);
   }
@@ -214,6 +211,15 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
   if (task.staggered.empty()) return tau;
   const Value other = tau_of_square(series_at(task.staggered, temperature));
   return other.value > tau.value || !std::isfinite(tau.value) ? other : tau;
+}
+
+Value tau_of_overlap(const TaskData& task, std::size_t temperature) {
+  const RealSeries q2 =
+      (series_at(task.overlap, temperature).cast<double>() / static_cast<double>(task.graph.sites))
+          .square();
+  const Dependence coupled =
+      dependence_of(task) == Dependence::none ? Dependence::none : Dependence::overlaps;
+  return tau_of(member_columns(q2, coupled), configured(task, "sampling.every", 1));
 }
 
 namespace {

@@ -120,6 +120,9 @@ bool blocks_too_short(const TemperatureResult& result, double every);
 Value tau_of_order(const TaskData& task, std::size_t temperature);
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
 
+// tau_int of q^2, the square of the overlap, in the same way. The task needs overlaps.
+Value tau_of_overlap(const TaskData& task, std::size_t temperature);
+
 // Whether 64 bits were surely enough for the sums of all updates between two measurements,
 // estimated from M. If not (such as Swendsen-Wang with 16384 x 16384 ordered sites, 256 updates),
 // there are no moments.

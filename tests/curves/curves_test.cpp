@@ -1,4 +1,6 @@
 // The commands `decorrelate`, `equilibrate` and `clusters`, run as a user does, on tiny lattices.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -193,6 +195,7 @@ TEST_CASE("decorrelate: autocorrelation at a temperature while replicas change p
   for (const char* name : {"tau_e_steps", "tau_abs_m_steps", "tau_m2_steps", "tau_q2_steps"}) {
     longest = std::max(longest, first.at(name).at("value").get<double>());
   }
+  CHECK(first.at("tau_q2_cycles") == first.at("tau_q2_steps"));  // 1:0 has one step per cycle
   CHECK(first.at("independent_cycles").at("value").get<double>() == Approx(2 * longest));
   CHECK(place.read("d/metrics.csv").find("independent_cycles") != std::string::npos);
 }
@@ -204,8 +207,24 @@ TEST_CASE("decorrelate with exchange: chosen temperatures, round trips, refusals
   INFO(found.out << found.err);
   REQUIRE(found.status == 0);
   CHECK(found.err.find("temperatures: 1.2, ") != std::string::npos);
-  for (const char* words : {"accepted", "round trips", "q^2", "exchange, us"}) {
+  for (const char* words : {"accepted", "round trips", "tau(q^2)", "independent", "exchange, us"}) {
     CHECK(found.out.find(words) != std::string::npos);
+  }
+  // A row per schedule, then one per schedule and temperature.
+  const auto ladder = found.err.substr(found.err.find("temperatures: "));
+  const auto temperatures = 1 + std::count(ladder.begin(), ladder.end(), ',');
+  CHECK(lines(found.out) <= 12 + 2 + 2 * static_cast<std::size_t>(temperatures));
+  const json all = parsed(
+      place.run(glass + "--schedule 2:0 --temperature 1.2,2 --exchange --json --device cpu"));
+  const json& values = all["metrics"][0]["values"];
+  for (const char* name : {"e", "abs_m", "m2", "q2"}) {
+    const auto of = [&](const char* unit) {
+      const json& bound = values.value(fmt::format("tau_{}_above_{}", name, unit), json());
+      return (bound.is_null() ? values.at(fmt::format("tau_{}_{}", name, unit)) : bound)
+          .at("value")
+          .get<double>();
+    };
+    CHECK(of("steps") == Approx(2 * of("cycles")));
   }
   std::istringstream text(found.out);
   for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);
@@ -238,13 +257,19 @@ TEST_CASE("printed tables have at most 100 columns, and show bounds for unknown 
         "1:0,glauber/swendsen-wang/1:1 --engine bytespin --replicas 4 --steps 60 --origins 2 "
         "--equilibrate 10",
         "equilibrate --size 16 --temperature 3 --schedule 1:0,glauber/swendsen-wang/1:1 "
-        "--engine bytespin --replicas 4 --steps 120"}) {
+        "--engine bytespin --replicas 4 --steps 120",
+        "clusters --size 16 --temperature 2.269185,2.5 --measure 40 --equilibrate 20"}) {
     const Output output = place.run(line + " --device cpu");
     INFO(output.out << output.err);
     REQUIRE(output.status == 0);
     std::istringstream text(output.out);
     for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);
     CHECK(output.out.find("_seconds") == std::string::npos);
+    CHECK(output.out.find("share_large") == std::string::npos);
+    if (line.starts_with("clusters")) {
+      CHECK(output.out.find("fit_q: probability of a worse fit") != std::string::npos);
+      CHECK(output.out.find("> N/2") != std::string::npos);
+    }
     if (!line.starts_with("decorrelate")) continue;
     for (const char* words :
          {"sweep, us", "cycle, us", "|correlation|", "after steps", "1/30, us", "|m|, us"}) {

@@ -167,7 +167,7 @@ def test_staggered_magnetisation(small, tmp_path):
 
     settings = {"couplings": "antiferromagnet", "schedule": "1:0", "equilibrate": 500}
     run = rw.simulate(small, [2.0, 8.0], measure=60, out=tmp_path / "t.h5", **settings)
-    m_s = run.series["staggered_sum"] / small.sites
+    m_s = run.series["staggered"] / small.sites
     assert m_s.shape == (2, 60, 32)
     np.testing.assert_allclose(run.candidate("abs_staggered").value,
                                np.abs(m_s).mean(axis=(1, 2)))
@@ -175,18 +175,18 @@ def test_staggered_magnetisation(small, tmp_path):
     assert run.candidate("staggered_m2").value[0] > 0.3 > run.candidate("m2").value[0]
     assert "staggered_m2_error" in run.columns() and "m_s^2" in run.rows()[0]
     stored = files.read_task(tmp_path / "t.h5").columns["staggered"]
-    np.testing.assert_array_equal(stored, run.series["staggered_sum"])
+    np.testing.assert_array_equal(stored, run.series["staggered"])
     going_on = rw.Simulation.restore(tmp_path / "t.h5")
-    assert "staggered_sum" in going_on.measure()
+    assert "staggered" in going_on.measure()
 
     x, y = np.indices(small.extents[::-1])
     simulation = rw.Simulation(small, 2.0, couplings="pm", field=0.1, staggered=True)
     simulation.run(5)
     spins = 2 * simulation.spins.astype(int) - 1
-    np.testing.assert_array_equal(simulation.measure()["staggered_sum"],
+    np.testing.assert_array_equal(simulation.measure()["staggered"],
                                   (spins * (1 - 2 * ((x + y) % 2))).sum(axis=(1, 2)))
     plain = rw.simulate(small, 2.0, measure=10, staggered=False, **settings)
-    assert "staggered_sum" not in plain.series and np.isnan(plain.staggered_m2.value).all()
+    assert "staggered" not in plain.series and np.isnan(plain.staggered_m2.value).all()
     assert plain.hash == rw.simulate(small, 2.0, measure=10, **settings).hash
 
 

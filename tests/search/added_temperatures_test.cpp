@@ -99,6 +99,11 @@ TEST_CASE("an added temperature needs only its own tasks, existing tasks are kep
   CHECK(computed(fewer, 0));
   CHECK(fewer.err.find("4 tasks of this folder") != std::string::npos);
   CHECK(fewer.err.find("T = 2.7,2.8;") != std::string::npos);
+  const Output contents = place.run("study study");
+  CHECK(contents.out.find("not requested: the last complete run did not use them") !=
+        std::string::npos);
+  CHECK(contents.out.find("KiB) not requested\n") != std::string::npos);
+  CHECK(place.run("study study --list").out.find("  settings  ") != std::string::npos);
   CHECK(place.read("fresh/summary.csv") == place.read("study/summary.csv"));
 }
 

@@ -200,3 +200,31 @@ TEST_CASE("temperatures of equal acceptance lie at equal distances in sqrt(N C) 
   CHECK(std::abs(high / low - 4) < 0.2);  // a factor of 2 from C, and 2 from T
   CHECK(exchange_ladder({1, 2}, scan, heat, 4).size() == 6);
 }
+
+TEST_CASE("replica exchange averaged over graphs: accepted fractions and round trips") {
+  SizeData size;
+  size.plan.temperatures = {1, 1.5, 2};
+  size.samples.graphs.resize(2);
+  CHECK_FALSE(exchange_means(size));  // without exchange
+  size.samples.graphs[0].exchange = {{0.2, 0.4}, 3, 1.0};
+  CHECK_FALSE(exchange_means(size));
+  size.samples.graphs[1].exchange = {{0.4, 0.4}, 5, 3.0};
+  const auto means = exchange_means(size);
+  REQUIRE(means);
+  CHECK(means->round_trips == 8);
+  CHECK(means->trips_per_1000.value == Approx(2));
+  CHECK(means->trips_per_1000.error == Approx(1));
+  REQUIRE(means->accepted.size() == 3);
+  CHECK(means->accepted[0].value == Approx(0.3));
+  CHECK(means->accepted[0].error == Approx(0.1));
+  CHECK(means->accepted[1].value == Approx(0.4));
+  CHECK(std::isnan(means->accepted[2].value));
+  size.plan.temperatures.push_back(3);  // tasks that were joined have no common exchange
+  CHECK_FALSE(exchange_means(size));
+}
+
+TEST_CASE("a likely ladder is that of a specific heat of 1") {
+  // Number of temperatures: the integral of sqrt(N)/T is sqrt(N) ln 2 = 31.4 steps of 1.4657.
+  CHECK(likely_exchange_ladder({1, 2}, 4096).size() == 32);
+  CHECK(likely_exchange_ladder({1, 2}, 4).size() == 6);
+}

@@ -160,7 +160,8 @@ TEST_CASE("a dry run prints the needs of imported graphs and computes nothing") 
   const Output output = place.run(kOwnGraphsLine + " --dry-run");
   INFO(output.out << output.err);
   REQUIRE(output.status == 0);
-  CHECK(output.out.starts_with("  graph       sites  tasks  memory each  disk each\n"));
+  CHECK(
+      output.out.starts_with("  graph       sites  tasks  temperatures  memory each  disk each\n"));
   CHECK(output.out.find("\n  ring.edges  6      1      ") != std::string::npos);
   CHECK(output.out.find("\n2 tasks, about ") != std::string::npos);
   CHECK(!place.has("study"));

@@ -574,5 +574,26 @@ TEST_CASE("replica exchange without a round trip is a warning of run and sweep")
     const std::string warnings = summary["points"][0]["warnings"].dump();
     INFO(warnings);
     CHECK((warnings.find("on 2 of 2 graphs " + none) != std::string::npos) == far);
+    const json& size = summary["points"][0]["sizes"][0];
+    CHECK((size["exchange"]["round_trips"] == 0) == far);
+    CHECK((size["exchange"]["trips_per_1000_cycles"]["value"] == 0) == far);
+    const std::size_t temperatures = size["temperatures"].size();
+    const json& accepted = size["exchange_accepted"]["value"];
+    REQUIRE(accepted.size() == temperatures);
+    CHECK(accepted.back().is_null());
+    if (far) continue;
+    CHECK(accepted[0] > 0.2);
+    CHECK(accepted[0] < 1);
+    REQUIRE(size["overlap_tau"]["value"].size() == temperatures);
+    // Half of `every` for independent measurements; the lowest temperature is the slowest.
+    CHECK(size["overlap_tau"]["value"][2] >= 0.5 * size["every"].get<double>() * 0.9);
+    CHECK(size["overlap_tau"]["value"][0] > size["overlap_tau"]["value"][2]);
+    const std::string table = own.read("study/summary.txt"), csv = own.read("study/summary.csv");
+    INFO(table);
+    CHECK(table.find("Replica exchange: fraction of accepted") != std::string::npos);
+    CHECK(table.find("T = 1.2 and 1.6") != std::string::npos);
+    CHECK(table.find("tau(q^2)") != std::string::npos);
+    CHECK(csv.find(",overlap_tau,overlap_tau_error,exchange_accepted,exchange_accepted_error\n") !=
+          std::string::npos);
   }
 }

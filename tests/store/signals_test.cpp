@@ -1,17 +1,20 @@
 // Stop signals and time limits.
 #include "src/store/signals.hpp"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <string>
 #include <thread>
+#include <utility>
 
-#include "src/base/error.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/errors.hpp"
 
 using namespace rewise;
+using namespace rewise::oracle;
 
 namespace {
 
@@ -82,7 +85,7 @@ TEST_CASE("a hang-up ignored by nohup stays ignored, a file size limit is an err
 TEST_CASE("a time limit ends a run") {
   using Seconds = std::chrono::duration<double>;
   CHECK(StopToken(Seconds(0)).stop_requested());
-  CHECK(StopToken(Seconds(0)).reason() == "time limit");
+  CHECK(StopToken(Seconds(0)).reason() == "the time limit");
   CHECK_FALSE(StopToken(Seconds(3600)).stop_requested());
   CHECK_FALSE(StopToken(Seconds(1e300)).stop_requested());
   CHECK_FALSE(StopToken(std::nullopt).stop_requested());
@@ -93,47 +96,51 @@ TEST_CASE("a time limit may be none but not 0 which Slurm reads as no limit") {
   CHECK_FALSE(parse_time_limit("none", "--time-limit"));
   for (const char* zero : {"0", "0s", "0:00", "0-0"}) {
     INFO(zero);
-    try {
-      parse_time_limit(zero, "--time-limit");
-      FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == ExitCode::usage);
-      CHECK(std::string(error.what()).starts_with("--time-limit: a limit of 0 would stop at once"));
-    }
+    CHECK(usage_error([&] {
+            parse_time_limit(zero, "--time-limit");
+          }).starts_with("--time-limit: a limit of 0 would stop at once"));
   }
 }
 
 TEST_CASE("durations in the notation of users") {
-  const auto seconds = [](const char* text) { return parse_duration(text, "x").count(); };
-  CHECK(seconds("90") == 90);
-  CHECK(seconds("90s") == 90);
-  CHECK(seconds("5min") == 300);
-  CHECK(seconds("5 min") == 300);
-  CHECK(seconds("12h") == 43200);
-  CHECK(seconds("1.5h") == 5400);
-  CHECK(seconds("2d") == 172800);
-  CHECK(seconds("1d12h") == 129600);
-  CHECK(seconds("1h 30min 5s") == 5405);
-  CHECK(seconds("1:30:00") == 5400);
-  CHECK(seconds("10:30") == 630);
-  CHECK(seconds("1-12:00:00") == 129600);
-  CHECK(seconds("1-12:30") == 131400);
-  CHECK(seconds("2-0") == 172800);
-  CHECK(seconds("0-00:01:30") == 90);
-  CHECK(seconds("1e-3") == 1e-3);
-  CHECK(seconds("0") == 0);
-  CHECK(seconds("1e3s") == 1000);
-  for (const char* text :
-       {"",          "s",    "-1",      "5 fortnights", "1:2:3:4", "1:75", ":",    "nan",
-        "inf",       "1h30", "1h2h",    "30min1h",      "1e999",   "--5s", "1:-5", "1-",
-        "1-2:3:4:5", "1--2", "1-12:75", "-1-2",         "1-12h",   "1-24", "1-1e1"}) {
+  for (const auto& [text, seconds] : {std::pair{"90", 90.0},
+                                      {"90s", 90},
+                                      {"5min", 300},
+                                      {"5 min", 300},
+                                      {"12h", 43200},
+                                      {"1.5h", 5400},
+                                      {"2d", 172800},
+                                      {"1d12h", 129600},
+                                      {"1h 30min 5s", 5405},
+                                      {"1:30:00", 5400},
+                                      {"10:30", 630},
+                                      {"1-12:00:00", 129600},
+                                      {"1-12:30", 131400},
+                                      {"2-0", 172800},
+                                      {"0-00:01:30", 90},
+                                      {"1e-3", 1e-3},
+                                      {"0", 0},
+                                      {"1e3s", 1000}}) {
     INFO(text);
-    try {
-      parse_duration(text, "--time-limit");
-      FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == ExitCode::usage);
-      CHECK(std::string(error.what()).find("--time-limit") != std::string::npos);
-    }
+    CHECK(parse_duration(text, "x").count() == seconds);
+  }
+  for (const char* text :
+       {"",          "s",    "-1",      "5 fortnights", "1:2:3:4", "1:75", ":",     "nan",
+        "inf",       "1h30", "1h2h",    "30min1h",      "1e999",   "--5s", "1:-5",  "1-",
+        "1-2:3:4:5", "1--2", "1-12:75", "-1-2",         "1-12h",   "1-24", "1-1e1", "-1hour"}) {
+    INFO(text);
+    const std::string says = usage_error([&] { parse_duration(text, "--time-limit"); });
+    CHECK(says.starts_with(fmt::format("--time-limit: \"{}\" is not a duration (such as", text)));
+  }
+  for (const auto& [text, meant] : {std::pair{"2hours", "2h"},
+                                    {"2 hours", "2h"},
+                                    {"2H", "2h"},
+                                    {"1 Day 12 hrs", "1d12h"},
+                                    {"30 minutes", "30min"},
+                                    {"1hour 30 mins 5 seconds", "1h30min5s"}}) {
+    INFO(text);
+    CHECK(usage_error([&] {
+            parse_duration(text, "--time-limit");
+          }).find(fmt::format("(did you mean {}? ", meant)) != std::string::npos);
   }
 }

@@ -145,6 +145,49 @@ class Memory(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["s.toml"])
 
 
+class Scan(unittest.TestCase):
+    """Temperatures that a scan will choose: their likely number, and the time of the scan."""
+    STUDY = ("[lattice]\ndim = 3\nsizes = [4, 6]\np = [0.0]\ngraphs = 2\n[model]\ncouplings = "
+             "\"pm\"\n[sampling]\nschedule = \"1:0\"\nexchange = true\nequilibrate = 20\n"
+             "measure = 20\nevery = 1\ntemperatures = {}\n[run]\ndevice = \"cpu\"\n")
+
+    def sweep(self, temperatures, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            study = pathlib.Path(folder) / "s.toml"
+            study.write_text(self.STUDY.format(temperatures))
+            said = subprocess.run([REWISE, "sweep", str(study), "--threads", "1", *options],
+                                  cwd=folder, capture_output=True, text=True, timeout=300,
+                                  check=True)
+        return said.stdout
+
+    def test_sweep(self):
+        dry = json.loads(self.sweep("{from = 0.9, to = 2.4}", "--dry-run", "--json"))
+        summary = json.loads(self.sweep("{from = 0.9, to = 2.4}", "--json", "--no-plots"))
+        actual = [len(size["temperatures"]) for size in summary["points"][0]["sizes"]]
+        likely = [row["temperatures"] for row in dry["tasks"]]
+        for a, b in zip(actual, likely, strict=True):
+            self.assertLess(max(a, b), 1.5 * min(a, b) + 1)
+        # 4 graphs x 400 cycles of the scan, and 2 graphs x 40 cycles.
+        listed = json.loads(self.sweep("{from = 0.9, to = 2.4, count = 8}", "--dry-run", "--json"))
+        self.assertGreater(dry["cpu_seconds"], 10 * listed["cpu_seconds"])
+        table = self.sweep("{from = 0.9, to = 2.4}", "--dry-run")
+        self.assertIn("assumed for \"auto\": temperatures as for a specific heat of 1", table)
+        self.assertNotIn("not included", table)
+
+    def test_run(self):
+        options = ["--dim", "3", "--size", "6", "--couplings", "pm", "--schedule", "1:0",
+                   "--exchange", "--equilibrate", "20", "--measure", "20", "--dry-run"]
+        dry = json.loads(run(*options, "--temperature", "0.9:2.4", "--json").stdout)
+        listed = json.loads(run(*options, "--temperature", f"0.9:2.4:{dry['temperatures']}",
+                                "--json").stdout)
+        self.assertEqual(listed["scan_cpu_seconds"], 0)
+        self.assertGreater(dry["scan_cpu_seconds"], 5 * listed["cpu_seconds"])
+        self.assertAlmostEqual(dry["cpu_seconds"],
+                               dry["scan_cpu_seconds"] + listed["cpu_seconds"])
+        self.assertIn("for the scan that chooses the temperatures",
+                      run(*options, "--temperature", "0.9:2.4").stdout)
+
+
 class Disk(unittest.TestCase):
     """Estimates of the disk space of a study are within a factor of 2 of the files."""
     LATTICE = "[lattice]\ndim = 2\nsizes = [{size}]\np = [{p}]\ngraphs = 4\n"

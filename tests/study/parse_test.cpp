@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/error.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/program.hpp"
 
 using namespace rewise;
@@ -46,29 +45,16 @@ TEST_CASE("the third part of a range is the number of values if whole, and a ste
         {"3:2:0.1", "2 is not above 3"},
         {"2:3", "not a range FROM:TO:COUNT"}}) {
     INFO(text);
-    try {
-      parse_steps(text, "--t");
-      FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == ExitCode::usage);
-      CHECK(std::string(error.what()).find(says) != std::string::npos);
-    }
+    CHECK(usage_error([&] { parse_steps(text, "--t"); }).find(says) != std::string::npos);
   }
 }
 
 TEST_CASE("temperatures written as a range of other programs: the error has the right spelling") {
   for (const char* text : {"1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5", "1.5 3.5"}) {
-    INFO(text);
-    try {
-      parse_temperatures(text, "--temperature");
-      FAIL("accepted");
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == ExitCode::usage);
-      CHECK(std::string(error.what()) ==
-            fmt::format("--temperature: '{}' is not a number; two values: 1.5,3.5; a range: "
-                        "1.5:3.5:11 (11 values) or 1.5:3.5:0.1 (steps of 0.1)",
-                        text));
-    }
+    CHECK(usage_error([&] { parse_temperatures(text, "--temperature"); }) ==
+          fmt::format("--temperature: '{}' is not a number; two values: 1.5,3.5; a range: "
+                      "1.5:3.5:11 (11 values) or 1.5:3.5:0.1 (steps of 0.1)",
+                      text));
   }
   CHECK(parse_temperatures("1e-1", "x") == std::vector<double>{0.1});
   CHECK_THROWS(parse_temperatures("2.3-", "x"));

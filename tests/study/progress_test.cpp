@@ -167,6 +167,25 @@ TEST_CASE("the line of progress never shows 100 % or 0 s") {
   CHECK(line(30) == "work, size: 99 %, longer than estimated\n");
 }
 
+TEST_CASE("a scan shows how many networks are done, the next stage does not") {
+  Workplace place;
+  const int before = ::dup(STDERR_FILENO),
+            file = ::open((place / "err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  ::dup2(file, STDERR_FILENO);
+  {
+    Progress progress("work", 10);
+    progress.stage("scan");
+    progress.count(3, 8);
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    progress.add(5);
+    progress.stage("graphs");
+  }
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(file);
+  CHECK(place.read("err") == "work, scan (3 of 8 networks): 50 %\nwork, graphs: 50 %\n");
+}
+
 TEST_CASE("a log has a line per stage, none per graph") {
   Workplace place;
   place.write("s.toml",

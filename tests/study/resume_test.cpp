@@ -64,7 +64,8 @@ TEST_CASE("a run ended by signals and resumed equals an uninterrupted one") {
     if (output.status == 0) break;
     REQUIRE(output.status == 75);
     CHECK(output.out.empty());
-    CHECK(output.err.find("checkpoint written") != std::string::npos);
+    CHECK(output.err.find("a checkpoint was written: run the same command again") !=
+          std::string::npos);
     CHECK(place.has("parts.part.h5"));
     CHECK(!place.has("parts.h5"));
     CHECK(!place.has("parts.lease"));
@@ -89,6 +90,27 @@ TEST_CASE("a time limit shorter than a checkpoint interval ends with status 75")
   REQUIRE(output.status == 0);
   REQUIRE(place.run(kRun + "--measure 60 --out whole.h5").status == 0);
   check_same(place, "whole.h5", "t.h5");
+}
+
+TEST_CASE("a run stopped before its first measurement says how far the equilibration is") {
+  const Workplace place;
+  const std::string line =
+      "run --size 32 --temperature 2.5 --schedule 1:0 --equilibrate 100000000 --measure 4 "
+      "--time-limit 0.2s --device cpu --out t.h5";
+  const std::string of = " of 100000000 cycles to equilibrate";
+  const Output first = place.run(line);
+  INFO(first.err);
+  CHECK(first.status == 75);
+  CHECK(first.err.find("stopped by the time limit after ") != std::string::npos);
+  CHECK(first.err.find(of + "; a checkpoint was written") != std::string::npos);
+  CHECK(first.err.find("after 0 of") == std::string::npos);
+  const Output second = place.run(line);
+  INFO(second.err);
+  const auto at = second.err.find("continuing after ");
+  REQUIRE(at != std::string::npos);
+  const std::string kept = second.err.substr(at + 11, second.err.find('\n', at) - at - 11);
+  CHECK(kept.ends_with(of));
+  CHECK(first.err.find(kept + ";") != std::string::npos);
 }
 
 TEST_CASE("without --out nothing is kept, and a message says so") {

@@ -108,7 +108,7 @@ class Shared(Place):
         kept = line + " --out t.h5"
         for ranks in (3, 2):
             stopped = self.run_line(kept + " --time-limit 0.02s", ranks)
-            self.assertIn("checkpoint written", stopped.stderr)
+            self.assertIn("a checkpoint was written", stopped.stderr)
             self.assertEqual(stopped.returncode, 75)
         self.assertEqual(self.results(kept), expected)
 
