@@ -17,7 +17,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint64_t kMostText = std::uint64_t{1} << 36;  // bytes of a list of bonds
+constexpr std::uint64_t kMaxText = std::uint64_t{1} << 36;  // bytes of a list of bonds
 
 void refuse(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
@@ -60,7 +60,7 @@ LabelInput read_pgm(const LabelOptions& options) {
 // Bond numbers from a text of whole numbers.
 std::vector<double> bond_list(const std::string& source) {
   std::vector<double> numbers;
-  const std::string text = read_text_file(source, kMostText, Pipes::allowed);
+  const std::string text = read_text_file(source, kMaxText, Pipes::allowed);
   for (std::size_t at = 0;;) {
     at = text.find_first_not_of(" \t\r\n,", at);
     if (at == std::string::npos) return numbers;

@@ -134,7 +134,7 @@ std::vector<std::uint8_t> BitlatticeEngine::save_progress() const {
 
 bool BitlatticeEngine::restore_progress(std::uint64_t step, Bytes way) {
   std::memcpy(&sweeps_ahead_, way.data(), 8);
-  return sweeps_ahead_ / replicas_ <= kMostSteps - step;
+  return sweeps_ahead_ / replicas_ <= kMaxSteps - step;
 }
 
 // A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any

@@ -49,7 +49,7 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
     throw Error(ExitCode::internal, "Houdayer moves in an engine that was made without them");
   }
   const std::uint64_t each = schedule.steps_per_cycle();
-  if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
+  if (cycles > (kMaxSteps - step_) / each || cycles * each == kMaxSteps) {
     throw Error(ExitCode::usage,
                 fmt::format("{} cycles of {} after {} steps are too many (at most 2^32 steps in a "
                             "run; start another run with another seed)",
@@ -207,7 +207,7 @@ void EngineBase::restore_without_spins(const EngineState& state, std::uint64_t s
   }
   std::vector<std::uint64_t> sums(end / 8);
   if (!sums.empty()) std::memcpy(sums.data(), bytes.data(), 8 * sums.size());
-  if (state.engine != traits(kind_).stored_name || state.step > kMostSteps ||
+  if (state.engine != traits(kind_).stored_name || state.step > kMaxSteps ||
       spin_bytes != parts() * part_bytes_ || end % 8 != 0 || !restore_sums(sums)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
@@ -241,7 +241,7 @@ bool EngineBase::restore_progress(std::uint64_t step, Bytes way) {
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes from = way.subspan(part * each, each);
     std::memcpy(&ahead_[part], from.data(), 4);
-    if (step + ahead_[part] > kMostSteps || !set_place(part, from.subspan(4))) return false;
+    if (step + ahead_[part] > kMaxSteps || !set_place(part, from.subspan(4))) return false;
   }
   return true;
 }

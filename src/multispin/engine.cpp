@@ -428,9 +428,9 @@ std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const BatchTask> tas
     const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const BatchTask& task) {
       return tasks.size() == 1 || share_launches(tasks.front(), task);
     });
-    if (tasks.empty() || tasks.size() > kMostBatch) {
+    if (tasks.empty() || tasks.size() > kMaxBatch) {
       throw Error(ExitCode::internal, fmt::format("a batch of {} tasks is out of range (1..{})",
-                                                  tasks.size(), kMostBatch));
+                                                  tasks.size(), kMaxBatch));
     }
     if (alike) return multispin::make_cuda_batch(tasks, options);
 #else

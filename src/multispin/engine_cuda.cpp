@@ -18,7 +18,7 @@
 namespace rewise::multispin {
 namespace {
 
-static_assert(kMostBatch == kMostGraphs);
+static_assert(kMaxBatch == kMaxGraphs);
 
 }  // namespace
 

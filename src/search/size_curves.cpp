@@ -200,7 +200,7 @@ std::uint64_t measurements_to_drop(const SizeData& size) {
   const auto every = static_cast<double>(plan.every);
   const double dropped =
       static_cast<double>(plan.equilibrate) + static_cast<double>(plan.discard) * every;
-  const double wanted = kLeastTaus * longest_tau(size);
+  const double wanted = kMinTaus * longest_tau(size);
   return dropped >= wanted ? 0 : static_cast<std::uint64_t>(std::ceil((wanted - dropped) / every));
 }
 
@@ -348,7 +348,7 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
 std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
                                             SizeCurves& curves) {
   const auto& graphs = size.samples.graphs;
-  if (graphs.size() < kLeastGraphs) return {};
+  if (graphs.size() < kMinGraphs) return {};
   for (const GraphSample& graph : graphs) {
     if (graph.gaussian_excess.size() == 0) return {};
   }

@@ -90,7 +90,7 @@ std::string on_differing_graphs(const SizeData& size);
 
 // Maximum over temperatures of tau_int of m^2, averaged over graphs, in cycles; 0: unknown.
 double longest_tau(const SizeData& size);
-// Number of further measurements to drop until kLeastTaus tau_int have passed.
+// Number of further measurements to drop until kMinTaus tau_int have passed.
 std::uint64_t measurements_to_drop(const SizeData& size);
 // Advice for a study that is not in equilibrium.
 std::string equilibrium_cure(const StudyConfig& config);
@@ -113,7 +113,7 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
 // The same if the energy and the link overlap contradict each other, for Gaussian couplings of all
 // bonds: in equilibrium [<q_l>] = 1 + T [<e>] N / B (Katzgraber, Palassini & Young, Phys. Rev. B
 // 63, 184422 (2001)). From a random start, the left side rises to its limit and the right side
-// falls, so that they agree only where both are in equilibrium. Student's t test over kLeastGraphs
+// falls, so that they agree only where both are in equilibrium. Student's t test over kMinGraphs
 // graphs or more.
 std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
                                             SizeCurves& curves);

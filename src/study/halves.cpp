@@ -67,10 +67,10 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
-  if (replicas < static_cast<Eigen::Index>(kLeastGroup) || times < 1) return "";
+  if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
   const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
-  const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
+  const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
     units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
@@ -127,6 +127,16 @@ bool travelled_before(const TaskData& task, double dropped) {
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
 
+namespace {
+
+// Steps of the time averages of e, |m| and m^2 over `times` measurements: one spin flip in one of
+// them changes the sums of bonds and of spins by about 2.
+Eigen::Array3d steps_of(const SampleUnits& units, double abs_m, double times) {
+  return Eigen::Array3d(2 / units.sites, 2 / units.order, 4 * abs_m / units.order) / times;
+}
+
+}  // namespace
+
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
   const SampleUnits units = units_of(data);
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
@@ -145,6 +155,7 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
     series_at(data.magnetisation, at, magnetisations);
     const Eigen::ArrayX3d means =
         replica_means(bond_sums, magnetisations, units, begin, length, dependence);
+    const Eigen::Array3d steps = steps_of(units, means.col(1).mean(), static_cast<double>(count));
     for (Eigen::Index o = 0; o < 3; ++o) {
       Value of[2];
       for (const std::size_t hot : {0, 1}) {
@@ -153,7 +164,12 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
         of[hot] = mean_and_error(values);
       }
       halves.difference(t, o) = of[1].value - of[0].value;
-      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error;
+      // Averages are multiples of a step, so that few replicas may agree by chance. Equal averages
+      // tell no more than that the variance is of the order of steps^2.
+      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error +
+                              steps(o) * steps(o) / 12 *
+                                  (1 / static_cast<double>(of_start[0].size()) +
+                                   1 / static_cast<double>(of_start[1].size()));
     }
   }
   return halves;

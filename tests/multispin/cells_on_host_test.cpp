@@ -177,7 +177,7 @@ class Arrays {
 // from memory, as in sweeps within blocks.
 template <int kVec, CellRule kRule>
 struct LoneThreads : Block<kVec, 1, most_quick(kRule)> {
-  static constexpr int kMost = most_quick(kRule);
+  static constexpr int kMax = most_quick(kRule);
 
   DigitsInMemory<kVec> digits(const BlockUpdate& s, const DeviceWarp& warp) const {
     return {s, warp};

@@ -105,6 +105,36 @@ TEST_CASE("halves of the same distribution agree, others do not") {
   CHECK(compare_halves(std::span<const Halves>()).checks == 0);
 }
 
+// Energies and magnetisations of 4 replicas that take few values: averages of two replicas are
+// often equal. With the variance of the two pairs alone, every second such study was refused.
+TEST_CASE("replicas whose averages are equal by chance do not differ infinitely") {
+  int refused = 0, equal = 0;
+  for (std::uint64_t study = 0; study < 2000; ++study) {
+    TaskData data;
+    data.configuration["sampling.start"] = "mixed";
+    data.graph.sites = 1000;
+    data.temperature = {2.5};
+    data.replicas = 4;
+    data.shape_series();
+    test::Dice dice(study);
+    for (int t = 0; t < 2; ++t) {
+      std::vector<std::int64_t> energy, magnetisation;
+      for (int r = 0; r < 4; ++r) {
+        energy.push_back(1000 + 4 * std::lround(3 * dice.normal()));
+        magnetisation.push_back(500 + 2 * std::lround(3 * dice.normal()));
+      }
+      data.bond_sum.append(energy);
+      data.magnetisation.append(magnetisation);
+    }
+    const Halves halves = halves_of(data, 0, 2);
+    equal += data.bond_sum.at(0, 0, 0) + data.bond_sum.at(0, 1, 0) ==
+             data.bond_sum.at(0, 0, 2) + data.bond_sum.at(0, 1, 2);
+    refused += compare_halves(std::span(&halves, 1)).agree ? 0 : 1;
+  }
+  CHECK(equal > 20);
+  CHECK(refused == 0);
+}
+
 TEST_CASE("a warm-up has its own updates, is part of the task id, and its sums are dropped") {
   for (const EngineKind engine : {EngineKind::multispin, EngineKind::bytespin}) {
     TaskSpec plain = wolff_task(), warm = wolff_task();

@@ -356,7 +356,7 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
   }
   const Couplings couplings(spec.model, graph);
   StopCheck check;
-  constexpr std::int64_t kMostEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
+  constexpr std::int64_t kMaxEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
   for (std::uint64_t s = 0; s < plan_.sites; ++s) {
     check();
     const auto site = static_cast<Site>(s);
@@ -371,11 +371,11 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
       field_.push_back(couplings.field(site));
       sum += std::abs(std::int64_t{field_.back()});
     }
-    if (sum >= kMostEnergy) {
+    if (sum >= kMaxEnergy) {
       throw Error(ExitCode::usage,
                   fmt::format("the sum of |J| and |h| at site {} is {}: out of range (below {})",
                               site, static_cast<double>(sum) * kFixedUnit,
-                              static_cast<double>(kMostEnergy) * kFixedUnit));
+                              static_cast<double>(kMaxEnergy) * kFixedUnit));
     }
   }
   if (spec.staggered) sublattice_ = graph.sublattices();

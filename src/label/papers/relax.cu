@@ -171,8 +171,8 @@ void launch_find_pairs(const LabelArrays& field, const LabelTiles& tiles, const 
 
 void launch_relax(const LabelArrays& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
-  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.replicas, kItemThreads);
+  constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.replicas, kItemThreads);
   const ReplicaItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.replicas);
   launch(relax_pairs_once, items, stream, field, pairs, flags);
 }

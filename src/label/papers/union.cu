@@ -67,8 +67,8 @@ void launch_unite_shortcuts(const LabelArrays& field, cudaStream_t stream) {
 }
 
 void launch_unite(const LabelArrays& field, const RootPairs& pairs, cudaStream_t stream) {
-  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.replicas, kItemThreads);
+  constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.replicas, kItemThreads);
   const ReplicaItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.replicas);
   launch(unite_pairs, strides, stream, field, pairs);
   const ReplicaItems items(field.sites, field.replicas);
