@@ -14,9 +14,9 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostFound = 64;  // stored attributes
-constexpr std::size_t kMostListed = 8;  // attributes listed with their values in an error
-constexpr std::size_t kMostName = 256;  // longest name that --ignore accepts
+constexpr std::size_t kMaxFound = 64;  // stored attributes
+constexpr std::size_t kMaxListed = 8;  // attributes listed with their values in an error
+constexpr std::size_t kMaxName = 256;  // longest name that --ignore accepts
 
 std::string plain(std::string_view name) {
   std::string letters;
@@ -228,7 +228,7 @@ bool fits_number_type(std::string_view value) {
 }
 
 void Attributes::add_name(std::string_view name) {
-  if (ignored_.empty() || names_.size() >= kMostFound) return;
+  if (ignored_.empty() || names_.size() >= kMaxFound) return;
   if (names_.find(name) == names_.end()) names_.emplace(name);
 }
 
@@ -278,10 +278,10 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
   } else {
     harmless = is_harmless(word) || !holds_numbers(value);
   }
-  if (harmless || found_.size() >= kMostFound) return {};
+  if (harmless || found_.size() >= kMaxFound) return {};
   found_.try_emplace(
       fmt::format("{} attribute \"{}\"", owner, shown(name)),
-      Found{shown(name, kMostName), value.empty() ? "no value" : shown(value), line, fault});
+      Found{shown(name, kMaxName), value.empty() ? "no value" : shown(value), line, fault});
   return {};
 }
 
@@ -294,7 +294,7 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
   std::size_t count = 0;
   bool not_taken = false, not_weights = false, unknown = false;
   for (const auto& [title, first] : found_) {
-    if (count++ < kMostListed) {
+    if (count++ < kMaxListed) {
       const std::string place = first.line > 0 ? fmt::format(" in line {}", first.line) : "";
       list += fmt::format("{}{} ({}{})", count > 1 ? ", " : "", title, first.value, place);
     }
@@ -303,13 +303,13 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
     not_weights = not_weights || first.fault == Fault::not_a_weight;
     unknown = unknown || first.fault == Fault::unknown;
   }
-  if (count > kMostListed) list += ", ..";
+  if (count > kMaxListed) list += ", ..";
   std::string why;
   if (not_weights) {
     why = fmt::format(
         "couplings and fields must be 0 or from {} to {} in absolute value (couplings also words "
         "such as positive, negative); ",
-        kLeastCoupling, kMostCoupling);
+        kMinCoupling, kMaxCoupling);
   } else if (not_taken) {
     why = std::string(kTakeWeights) + (unknown ? ", and the other attributes are unknown; " : "; ");
   } else {
@@ -323,7 +323,7 @@ void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
 }
 
 void Attributes::check_ignored(const std::string& file) const {
-  if (names_.size() >= kMostFound) return;  // the list of names is incomplete
+  if (names_.size() >= kMaxFound) return;  // the list of names is incomplete
   std::string list;
   for (const std::string& name : names_)
     list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", shown(name));

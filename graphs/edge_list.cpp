@@ -436,7 +436,7 @@ class EdgeListReader {
       why = meaning(true).kind != Meaning::none
                 ? fmt::format("is a coupling: {}", kTakeWeights)
                 : fmt::format("is not a coupling (allowed: 0, or {} to {} in absolute value)",
-                              kLeastCoupling, kMostCoupling);
+                              kMinCoupling, kMaxCoupling);
     } else if (column == 4) {
       why = "(in KONECT's files the time of a bond) has no meaning here";
     }

@@ -116,7 +116,7 @@ namespace {
 
 // The smallest allowed size of the largest coupling, and of the largest field, in units of 2^-20:
 // its rounding error is then at most 1%.
-constexpr std::int32_t kLeastUnits = 50;
+constexpr std::int32_t kMinUnits = 50;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_
   for (const auto* values : {&bonds, &sites}) {
     std::int32_t largest = 0;
     for (const std::int32_t value : *values) largest = std::max(largest, std::abs(value));
-    if (largest == 0 || largest >= kLeastUnits) continue;
+    if (largest == 0 || largest >= kMinUnits) continue;
     throw Error(ExitCode::data,
                 fmt::format("the largest of the {} is {:.3g}, and rounding changes it by up to "
                             "{:.3g}: multiply couplings, fields and temperatures by the same "

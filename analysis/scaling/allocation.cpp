@@ -11,7 +11,7 @@ namespace {
 
 // A step adds this fraction of the members (at least one), or of the measurements of all members.
 constexpr double kMemberStep = 0.02, kMeasurementStep = 0.25;
-constexpr double kLeastThermal = 0.02;  // thermal share below which measurements are not raised
+constexpr double kMinThermal = 0.02;  // thermal share below which measurements are not raised
 
 class Allocator {
  public:
@@ -105,7 +105,7 @@ class Allocator {
       const double longer = std::min(measurements + std::ceil(kMeasurementStep * measurements),
                                      source.most_measurements);
       const double share = thermal_left(s) / (1 - source.thermal + thermal_left(s));
-      if (longer > measurements && share > kLeastThermal) {
+      if (longer > measurements && share > kMinThermal) {
         const double work = members * (longer - measurements) * source.measure;
         offer({0, s, false, longer, work}, variance * share * (1 - measurements / longer));
       }

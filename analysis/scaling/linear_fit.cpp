@@ -11,7 +11,7 @@ namespace rewise {
 namespace {
 
 // If the condition of a correlation matrix is worse, a point duplicates information of the others.
-constexpr double kLeastReciprocalCondition = 1e-11;
+constexpr double kMinReciprocalCondition = 1e-11;
 
 }  // namespace
 
@@ -40,14 +40,14 @@ LinearFit fit_linear(const Eigen::MatrixXd& design, const Eigen::VectorXd& y,
   const Eigen::VectorXd weight = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::MatrixXd correlation = weight.asDiagonal() * covariance * weight.asDiagonal();
   const Eigen::LLT<Eigen::MatrixXd> root(correlation);
-  if (root.info() != Eigen::Success || root.rcond() < kLeastReciprocalCondition) return fit;
+  if (root.info() != Eigen::Success || root.rcond() < kMinReciprocalCondition) return fit;
   const Eigen::MatrixXd white = root.matrixL().solve(weight.asDiagonal() * design);
   // Scale the parameters, too: amplitudes and limits differ by orders of magnitude.
   const Eigen::VectorXd unit = white.colwise().norm().transpose().cwiseInverse();
   if (!unit.allFinite()) return fit;
   const Eigen::MatrixXd scaled = white * unit.asDiagonal();
   const Eigen::LLT<Eigen::MatrixXd> normal(scaled.transpose() * scaled);
-  if (normal.info() != Eigen::Success || normal.rcond() < kLeastReciprocalCondition) return fit;
+  if (normal.info() != Eigen::Success || normal.rcond() < kMinReciprocalCondition) return fit;
 
   const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(points, points);
   const Eigen::MatrixXd whitener = root.matrixL().solve(weight.asDiagonal() * identity);

@@ -20,13 +20,13 @@ using Eigen::Index;
 
 constexpr Index kTemperatures = 61;     // temperatures at which C of a graph is computed
 constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley contains no samples
-constexpr double kLeastBarrier = 0.1;   // between two peaks
+constexpr double kMinBarrier = 0.1;     // between two peaks
 constexpr double kSure = 3, kSeen = 2;  // standard errors
-constexpr std::size_t kLeastSizes = 3;
+constexpr std::size_t kMinSizes = 3;
 // A transition is called second order only if a latent heat above this is excluded. For comparison,
 // q = 5 on the square lattice has 0.053, which is hard to distinguish from 0.
 constexpr double kSmallHeat = 0.05;
-constexpr double kLeastQ = 0.01;  // of an acceptable fit
+constexpr double kMinQ = 0.01;  // of an acceptable fit
 
 // Position and height of the maximum of the parabola through (-1, a), (0, b), (1, c), with b the
 // largest.
@@ -228,7 +228,7 @@ void find_two_peaks(int sample, const Eigen::ArrayXXd& rows, const EnergyGrid& g
     result.barrier.left_out[sample][g] = left < right ? depth(p, between(p, left, right)) : 0;
   }
   const Value barrier = estimate(result.barrier);
-  result.two_peaks = barrier.value > kLeastBarrier && barrier.value > kSure * barrier.error;
+  result.two_peaks = barrier.value > kMinBarrier && barrier.value > kSure * barrier.error;
 }
 
 struct SizeSeries {
@@ -449,7 +449,7 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
   SizeFit result;
   result.quantity = quantity;
   result.exponent = exponent;
-  for (std::size_t first = 0; first + kLeastSizes <= sites.size(); ++first) {
+  for (std::size_t first = 0; first + kMinSizes <= sites.size(); ++first) {
     const auto count = static_cast<Index>(sites.size() - first);
     Eigen::MatrixXd design(count, 2), covariance = Eigen::MatrixXd::Zero(count, count);
     Eigen::VectorXd y(count);
@@ -468,7 +468,7 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
     result.chi2 = fit.chi2;
     result.dof = fit.dof;
     result.q = fit.q;
-    result.ok = fit.q >= kLeastQ;
+    result.ok = fit.q >= kMinQ;
     if (result.ok) break;
   }
   return result;
@@ -492,7 +492,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     of_width[k] = of_both[k] + two.covariance(1, 1) - two.covariance(0, 1);
   }
   if (!temperature.allFinite() || !width.allFinite() || !of_width.allFinite()) return result;
-  const Index least = std::min<Index>(all, kLeastSizes);
+  const Index least = std::min<Index>(all, kMinSizes);
   for (Index first = 0; first + least <= all && !result.ok; ++first) {
     const Index count = all - first;
     const Eigen::VectorXd w = width.tail(count), t = temperature.tail(count);
@@ -525,7 +525,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     result.chi2 = fit.chi2;
     result.dof = fit.dof;
     result.q = fit.q;
-    result.ok = fit.q >= kLeastQ;
+    result.ok = fit.q >= kMinQ;
   }
   return result;
 }
@@ -535,7 +535,7 @@ PottsTransition find_transition(const std::vector<SizePeaks>& all) {
   result.latent_below = kNaN;
   std::vector<const SizePeaks*> sizes;
   for (const SizePeaks& size : all) {
-    if (size.usable && size.outside <= kMostOutside) sizes.push_back(&size);
+    if (size.usable && size.outside <= kMaxOutside) sizes.push_back(&size);
   }
   if (sizes.size() < 2) {
     result.order_reason = "fewer than two sizes can be used";
@@ -545,7 +545,7 @@ PottsTransition find_transition(const std::vector<SizePeaks>& all) {
         sizes.size(), all.size()));
     return result;
   }
-  if (sizes.size() >= kLeastSizes) {
+  if (sizes.size() >= kMinSizes) {
     find_order(sizes, result);
   } else {
     result.order_reason = "fewer than three sizes can be used";

@@ -129,7 +129,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
 inline constexpr double kSecondTerm = 0.7, kThirdTerm = 0.5;
 
 // A size is used only if at most this share of its graphs lies outside the window.
-inline constexpr double kMostOutside = 0.05;
+inline constexpr double kMaxOutside = 0.05;
 
 enum class Order { first, second, undecided };
 

@@ -14,8 +14,8 @@ namespace {
 using Inputs = std::span<const MultiHistogram::Input>;
 using Eigen::Index;
 
-constexpr std::int64_t kMostBins = std::int64_t{1} << 26;
-constexpr int kMostIterations = 200;
+constexpr std::int64_t kMaxBins = std::int64_t{1} << 26;
+constexpr int kMaxIterations = 200;
 constexpr double kTolerance = 1e-10;
 
 void check_inputs(Inputs inputs, double sites) {
@@ -61,7 +61,7 @@ Binning make_binning(Inputs inputs) {
     }
   }
   result.step = std::max<std::int64_t>(gcd, 1);
-  while ((result.highest - lowest) / result.step >= kMostBins) result.step *= 2;
+  while ((result.highest - lowest) / result.step >= kMaxBins) result.step *= 2;
 
   result.bin.assign(static_cast<std::size_t>((result.highest - lowest) / result.step) + 1, -1);
   for (const auto& input : inputs) {
@@ -208,7 +208,7 @@ void MultiHistogram::solve(State& state) {
 
   double value = objective(f);
   const double all_samples = sums.samples.sum();
-  for (int i = 0; i < kMostIterations && temperatures > 1; ++i) {
+  for (int i = 0; i < kMaxIterations && temperatures > 1; ++i) {
     const Eigen::VectorXd expected = share.matrix().transpose() * sums.count.matrix();
     const Eigen::VectorXd gradient = expected - sums.samples.matrix();
     if ((gradient.array().abs() < kTolerance * sums.samples).all()) return;

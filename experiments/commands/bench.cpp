@@ -107,7 +107,7 @@ class GroupTimer {
       one.push_back(make_engine(group_.engine, nullptr, group_.graph.extents, spec, options));
       return make_plain_batch(std::move(one));
     }
-    std::vector<GroupTask> tasks;
+    std::vector<BatchTask> tasks;
     for (const auto& graph : graphs_) {
       tasks.push_back({*graph, spec});
       ++spec.seed;

@@ -152,7 +152,7 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
       "sweep");
   add_threads(app, o.threads, "CPU threads; 0: all cores");
   add_share_ranks(app, o.share_ranks, o.share_route);
-  add_whole(app, "--seed", o.seed, 0, kMostSeed, "seed of graphs and runs");
+  add_whole(app, "--seed", o.seed, 0, kMaxSeed, "seed of graphs and runs");
   begin_group(app, "Output");
   add_text(app, "--vs", o.vs, "FILE.json", "print speeds relative to this file, saved from --json");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");

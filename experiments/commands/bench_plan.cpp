@@ -220,7 +220,7 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   std::tie(plan.replicas, plan.systems) = numbers_of_systems(options, plan.engines);
   for (const std::string& part : split_list(options.graphs)) {
     plan.graphs_together.push_back(
-        static_cast<std::uint32_t>(parse_whole(part, 1, kMostBatch, "--graphs")));
+        static_cast<std::uint32_t>(parse_whole(part, 1, kMaxBatch, "--graphs")));
   }
   plan.effort.threads = options.share_ranks ? threads_of_rank(options.threads)
                                             : thread_count(static_cast<int>(options.threads));

@@ -114,7 +114,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
   begin_group(app, "Graph");
   LatticeHelp help;
   help.seed = "seed of the first graph";
-  help.most_seed = kMostSeed - (1u << 20);
+  help.most_seed = kMaxSeed - (1u << 20);
   add_lattice_options(app, o, help);
   add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are consecutive");
   begin_group(app, "Sampling");
@@ -124,7 +124,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
   add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "for spins and updates (graphs: --graph-seed)");
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed, "for spins and updates (graphs: --graph-seed)");
   begin_group(app, "Machine");
   add_key(app, "sampling.engine", o.engine);
   add_key(app, "run.device", o.device);

@@ -284,7 +284,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
   add_key(app, "lattice.rule", options->rule);
   add_key(app, "lattice.parity", options->parity);
-  add_whole(app, "--seed", options->graph_seed, 0, kMostSeed, "the same seed gives the same graph");
+  add_whole(app, "--seed", options->graph_seed, 0, kMaxSeed, "the same seed gives the same graph");
   for (const char* key : kWeightKeys) {
     add_key(app, fmt::format("model.{}", key).c_str(), options->model[key]);
   }

@@ -9,7 +9,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint64_t kMostPixels = 0xFFFFFFFEull;
+constexpr std::uint64_t kMaxPixels = 0xFFFFFFFEull;
 
 class Reader {
  public:
@@ -89,11 +89,11 @@ GrayImage parse_pgm(const std::string& text, const std::string& name) {
     in.refuse("not a PGM or PBM image (it does not begin with P1, P2, P4 or P5)");
   }
   GrayImage image;
-  image.width = static_cast<std::uint32_t>(in.number("the width", 1, kMostPixels));
-  image.height = static_cast<std::uint32_t>(in.number("the height", 1, kMostPixels));
+  image.width = static_cast<std::uint32_t>(in.number("the width", 1, kMaxPixels));
+  image.height = static_cast<std::uint32_t>(in.number("the height", 1, kMaxPixels));
   image.most = bitmap ? 1 : static_cast<std::uint32_t>(in.number("the largest value", 1, 65535));
   const std::uint64_t count = std::uint64_t{image.width} * image.height;
-  if (count > kMostPixels) in.refuse(fmt::format("{} pixels are too many", count));
+  if (count > kMaxPixels) in.refuse(fmt::format("{} pixels are too many", count));
   if (plain && count > in.left()) in.refuse(fmt::format("{} pixels expected, fewer found", count));
   if (plain) {
     image.pixels.resize(count);

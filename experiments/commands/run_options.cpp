@@ -40,7 +40,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.equilibrate", o.equilibrate);
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
-  add_key(app, "study.seed", o.seed, 0, kMostSeed,
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed,
           "for spins and updates (the graph: --graph-seed)");
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");

@@ -472,7 +472,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
       "replicas per temperature, an even number with --exchange;\n0: 32 of the multispin "
       "engine, on CUDA as many as fill\nthe device; 8 of the bytespin engine, on CUDA 4, with\n"
       "--exchange 16");
-  add_key(app, "study.seed", o.seed, 0, kMostSeed, "for spins and updates (graphs: --graph-seed)");
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed, "for spins and updates (graphs: --graph-seed)");
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {

@@ -70,6 +70,6 @@ void add_text(CLI::App& app, const std::string& name, std::string& value, const 
 void add_profile_option(CLI::App& app);
 void write_profile();  // does nothing without --profile
 
-inline constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace rewise

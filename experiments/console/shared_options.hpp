@@ -46,7 +46,7 @@ struct LatticeOptions {
 struct LatticeHelp {
   const char* p = "";  // after the help of --p
   const char* seed = "seed of the graph";
-  std::uint64_t most_seed = kMostSeed;
+  std::uint64_t most_seed = kMaxSeed;
 };
 
 // --dim, --size, --p, --rule, --graph-seed.

@@ -1,6 +1,6 @@
 // Stops preparations early, such as building a graph or the tables of an engine. They have no state
 // to save, so a stop request is an error. Engines, which have state, check it themselves
-// (src/engine/stop_watch.hpp). A time limit does not stop preparations: it allows at least one
+// (src/engine/stop_poll.hpp). A time limit does not stop preparations: it allows at least one
 // step.
 #pragma once
 
@@ -12,16 +12,16 @@
 namespace rewise {
 
 // Returns whether the process received a stop request. Not set in libraries and tests.
-inline std::atomic<bool (*)()> stop_question{nullptr};
+inline std::atomic<bool (*)()> stop_request_hook{nullptr};
 
-inline bool stop_asked() {
-  const auto asked = stop_question.load(std::memory_order_relaxed);
+inline bool stop_requested_now() {
+  const auto asked = stop_request_hook.load(std::memory_order_relaxed);
   return asked != nullptr && asked();
 }
 
 // Throws Error(interrupted) after a stop request.
 inline void check_stop() {
-  if (stop_asked()) throw Error(ExitCode::interrupted, "stopped before the first step");
+  if (stop_requested_now()) throw Error(ExitCode::interrupted, "stopped before the first step");
 }
 
 // The same for loops: checks only in every 2^14th call.

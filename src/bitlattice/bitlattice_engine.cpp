@@ -134,7 +134,7 @@ std::vector<std::uint8_t> BitlatticeEngine::save_way() const {
 
 bool BitlatticeEngine::restore_way(std::uint64_t step, Bytes way) {
   std::memcpy(&sweeps_ahead_, way.data(), 8);
-  return sweeps_ahead_ / systems_ <= kMostSteps - step;
+  return sweeps_ahead_ / systems_ <= kMaxSteps - step;
 }
 
 // A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any

@@ -12,7 +12,7 @@
 namespace rewise::bitlattice::device {
 
 constexpr unsigned kThreads = 128;
-constexpr unsigned kMostColumns = 65535;  // of blocks along a row
+constexpr unsigned kMaxColumns = 65535;  // of blocks along a row
 
 // A block covers several rows if a row has fewer groups than a block has threads.
 inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
@@ -20,7 +20,7 @@ inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
   while (along < 32 && along < g.groups) along *= 2;
   const unsigned rows = threads / along;
   LaunchShape shape{(which.last - which.first - 1) / rows + 1, along};
-  shape.blocks_y = std::min((g.groups - 1) / along + 1, kMostColumns);
+  shape.blocks_y = std::min((g.groups - 1) / along + 1, kMaxColumns);
   shape.threads_y = rows;
   return shape;
 }

@@ -12,7 +12,7 @@ Layout Layout::make(const std::vector<std::uint32_t>& extents) {
     throw Error(ExitCode::usage,
                 fmt::format("dimension {} is out of range (1..{})", extents.size(), kMaxDim));
   }
-  constexpr std::uint64_t kMostRowCount = 0xFFFFFFFFu, kMostGroups = std::uint64_t{1} << 31;
+  constexpr std::uint64_t kMaxRowCount = 0xFFFFFFFFu, kMaxGroups = std::uint64_t{1} << 31;
   Layout layout;
   layout.dim = static_cast<int>(extents.size());
   std::uint64_t rows = 1;
@@ -24,11 +24,11 @@ Layout Layout::make(const std::vector<std::uint32_t>& extents) {
                               extent, fmt::join(extents, ",")));
     }
     layout.extent[k] = extent;
-    if (k > 0) rows = std::min(rows * extent, kMostRowCount + 1);
+    if (k > 0) rows = std::min(rows * extent, kMaxRowCount + 1);
   }
   layout.half = extents[0] / 2;
   layout.groups = (layout.half + kGroupSites - 1) / kGroupSites;
-  if (rows > kMostRowCount || rows * layout.groups > kMostGroups) {
+  if (rows > kMaxRowCount || rows * layout.groups > kMaxGroups) {
     throw Error(
         ExitCode::usage,
         fmt::format("size {} has too many sites for the bitlattice engine (at most 2^31 groups of "

@@ -27,11 +27,11 @@ namespace rewise::bitlattice {
 
 inline constexpr std::uint32_t kGroupWords = 4;
 inline constexpr std::uint32_t kGroupSites = 32 * kGroupWords;  // of one colour
-inline constexpr int kMostRows = 2 * (kMaxDim - 1);             // neighbouring rows of a row
+inline constexpr int kMaxRows = 2 * (kMaxDim - 1);              // neighbouring rows of a row
 
 // The neighbouring rows of a row, two per direction but x, and which sites of a colour it holds.
 struct RowPlace {
-  std::uint32_t beside[kMostRows];
+  std::uint32_t beside[kMaxRows];
   bool odd_row;  // parity of its coordinates except x, relative to the layout's first row
 };
 

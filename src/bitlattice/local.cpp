@@ -18,8 +18,8 @@ namespace rewise::bitlattice {
 namespace HWY_NAMESPACE {
 using namespace rewise::HWY_NAMESPACE;
 
-constexpr std::size_t kMostLanes = 16;
-constexpr std::size_t kBlock = kGroupWords * kMostLanes;  // words, at most
+constexpr std::size_t kMaxLanes = 16;
+constexpr std::size_t kBlock = kGroupWords * kMaxLanes;  // words, at most
 
 // PhiloxItem for a vector of items; `call` may differ between lanes.
 struct Items {
@@ -268,7 +268,7 @@ std::uint64_t CountBits(const std::uint32_t* words, std::uint32_t count) {
     sum = hn::Add(sum, hn::PopulationCount(hn::LoadU(d, words + at)));
   }
   for (; at < count; ++at) bits += static_cast<std::uint64_t>(__builtin_popcount(words[at]));
-  HWY_ALIGN std::uint32_t parts[kMostLanes];
+  HWY_ALIGN std::uint32_t parts[kMaxLanes];
   hn::Store(sum, d, parts);
   for (std::uint32_t k = 0; k < lanes; ++k) bits += parts[k];
   return bits;

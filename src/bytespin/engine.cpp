@@ -69,11 +69,11 @@ class CpuEngine final : public BytespinEngine {
   }
   void start();
   std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                               StopWatch& watch, Worker& worker);
+                               StopPoll& watch, Worker& worker);
   // Makes one update. Returns false if it was stopped.
-  bool local_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
-  bool cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
-  bool few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch, Worker& worker);
+  bool local_update(std::size_t who, const DrawKey& key, StopPoll& watch, Worker& worker);
+  bool cluster_update(std::size_t who, const DrawKey& key, StopPoll& watch, Worker& worker);
+  bool few_clusters(std::size_t who, const DrawKey& key, StopPoll& watch, Worker& worker);
   // Calls f(system, worker) for all systems, spread over the threads.
   template <class F>
   void for_each_system(F&& f);
@@ -113,14 +113,13 @@ void CpuEngine::start() {
   });
 }
 
-bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopWatch& watch,
-                             Worker& worker) {
+bool CpuEngine::local_update(std::size_t who, const DrawKey& key, StopPoll& watch, Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, system(who),
                      worker.place);
 }
 
-bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& watch,
+bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopPoll& watch,
                                Worker& worker) {
   const Tables& tables = plan_.tables[who / spec_.replicas];
   if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(who, key, watch, worker);
@@ -148,8 +147,7 @@ bool CpuEngine::cluster_update(std::size_t who, const DrawKey& key, StopWatch& w
   return true;
 }
 
-bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& watch,
-                             Worker& worker) {
+bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopPoll& watch, Worker& worker) {
   if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
   const FewClusterSums sums =
       few_cluster_update(plan_, few_cluster_rule_, plan_.tables[who / spec_.replicas], key, watch,
@@ -161,7 +159,7 @@ bool CpuEngine::few_clusters(std::size_t who, const DrawKey& key, StopWatch& wat
 
 // Advances a system to `steps` steps beyond step_, unless stopped. Returns the steps made.
 std::uint32_t CpuEngine::advance_system(std::size_t who, const Schedule& schedule,
-                                        std::uint64_t steps, StopWatch& watch, Worker& worker) {
+                                        std::uint64_t steps, StopPoll& watch, Worker& worker) {
   std::uint32_t done = ahead_[who];
   DrawKey key{spec_.seed, static_cast<std::uint32_t>(who),
               static_cast<std::uint32_t>(step_ + done)};
@@ -197,7 +195,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const auto begin = Clock::now();
   std::atomic<bool> stopped{false};
   for_each_system([&](std::size_t who, Worker& worker) {
-    StopWatch watch(options_, stopped);
+    StopPoll watch(options_, stopped);
     if (watch.stopped()) return;
     worker.place = places_[who];
     worker.cluster_size = 0;

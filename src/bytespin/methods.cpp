@@ -68,7 +68,7 @@ std::vector<MethodOption> options() {
        "bytespin engine, how clusters are labelled [fast]:\n" + label_method_help()},
       {kTile, "B",
        fmt::format("edge of the tiles of TILE+MERGE, {}..{}; 0: about\n256 sites per tile",
-                   kLeastTile, kMostTile),
+                   kMinTile, kMaxTile),
        true}};
 }
 
@@ -80,9 +80,9 @@ std::string word_of(const MethodWords& words, const char* option) {
 std::uint32_t tile_of(const MethodWords& words) {
   const std::string word = word_of(words, kTile);
   const auto tile = whole_number(word.empty() ? "0" : word);
-  if (tile && *tile <= kMostTile) return static_cast<std::uint32_t>(*tile);
+  if (tile && *tile <= kMaxTile) return static_cast<std::uint32_t>(*tile);
   throw Error(ExitCode::usage, fmt::format("{}: tile edge {} is out of range ({}..{})", kTile, word,
-                                           kLeastTile, kMostTile));
+                                           kMinTile, kMaxTile));
 }
 
 std::any parse(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim) {

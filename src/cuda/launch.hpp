@@ -29,10 +29,10 @@ struct LaunchShape {
 
 // Enough blocks for one thread per item. Kernels stride over further items.
 inline LaunchShape cover(std::uint64_t items, unsigned threads = 256) {
-  constexpr std::uint64_t kMostBlocks = 1u << 30;  // CUDA allows 2^31 - 1
+  constexpr std::uint64_t kMaxBlocks = 1u << 30;  // CUDA allows 2^31 - 1
   const std::uint64_t blocks = items / threads + (items % threads != 0 ? 1 : 0);
   LaunchShape shape;
-  shape.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, kMostBlocks));
+  shape.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(blocks, 1, kMaxBlocks));
   shape.threads = threads;
   return shape;
 }

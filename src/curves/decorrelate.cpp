@@ -22,7 +22,7 @@
 namespace rewise {
 namespace {
 
-constexpr Eigen::Index kMostLags = 100;
+constexpr Eigen::Index kMaxLags = 100;
 
 // Comparisons of configurations that run on the CPU while a CUDA device continues. With a CPU
 // engine they would distort the measured times.
@@ -231,7 +231,7 @@ void add_autocorrelation(CurveSet& set, const CurveKeys& keys, const std::vector
   const Eigen::Index times = all.front().series->rows();
   std::vector<Eigen::Index> lags;
   for (const auto lag : step_grid(static_cast<std::uint64_t>(std::max<Eigen::Index>(times / 4, 1)),
-                                  kMostLags, false)) {
+                                  kMaxLags, false)) {
     if (static_cast<Eigen::Index>(lag) < times) lags.push_back(static_cast<Eigen::Index>(lag));
   }
   if (lags.empty()) return;

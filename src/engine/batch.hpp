@@ -32,14 +32,14 @@ struct Samples : Columns<NarrowSpan> {
 // compute the next ones.
 using SampleSink = std::function<void(std::size_t i, const Samples& some)>;
 
-struct GroupTask {
+struct BatchTask {
   const Graph& graph;
   EngineSpec spec;
 };
 
 // Limits of a batch whose graphs share launches on a CUDA device.
-inline constexpr std::size_t kMostBatch = 256;       // graphs
-inline constexpr std::uint32_t kMostGroups = 65535;  // word groups of 32 replicas, over all graphs
+inline constexpr std::size_t kMaxBatch = 256;       // graphs
+inline constexpr std::uint32_t kMaxGroups = 65535;  // word groups of 32 replicas, over all graphs
 
 class EngineBatch {
  public:

@@ -9,7 +9,7 @@ namespace rewise {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kMostBlocks = 512;  // per message
+constexpr unsigned kMaxBlocks = 512;  // per message
 constexpr std::size_t kTogether = 32;
 
 struct Pulls {
@@ -58,7 +58,7 @@ void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream) {
       most = std::max(most, pulls[k].bytes);
     }
     LaunchShape shape = cover(most / sizeof(uint4), kThreads);
-    shape.blocks = std::min(shape.blocks, kMostBlocks);
+    shape.blocks = std::min(shape.blocks, kMaxBlocks);
     shape.blocks_y = static_cast<unsigned>(count);
     if (most > 0) launch(copy_pulls, shape, stream, some);
     pulls = pulls.subspan(count);

@@ -85,7 +85,7 @@ struct EngineOptions {
   // Code above the engines passes them through (factory.hpp, MethodSet).
   std::any methods;
   // Returns whether advance() should end early. Any thread may call it within cycles, every few
-  // milliseconds of work (stop_watch.hpp). Empty: advance() never ends early.
+  // milliseconds of work (stop_poll.hpp). Empty: advance() never ends early.
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two calls of `stop`
 };

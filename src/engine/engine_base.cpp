@@ -10,7 +10,7 @@
 
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 
 namespace rewise {
 namespace {
@@ -49,7 +49,7 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
     throw Error(ExitCode::internal, "Houdayer moves in an engine that was made without them");
   }
   const std::uint64_t each = schedule.steps_per_cycle();
-  if (cycles > (kMostSteps - step_) / each || cycles * each == kMostSteps) {
+  if (cycles > (kMaxSteps - step_) / each || cycles * each == kMaxSteps) {
     throw Error(ExitCode::usage,
                 fmt::format("{} cycles of {} after {} steps are too many (at most 2^32 steps in a "
                             "run; start another run with another seed)",
@@ -102,7 +102,7 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  StopWatch watch(options, stopped);  // a cycle may be too short for the watches of its parts
+  StopPoll watch(options, stopped);  // a cycle may be too short for the watches of its parts
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
     close(static_cast<std::uint32_t>(step_ + end - closing));
@@ -207,7 +207,7 @@ void EngineBase::restore_rest(const EngineState& state, std::uint64_t spin_bytes
   }
   std::vector<std::uint64_t> sums(end / 8);
   if (!sums.empty()) std::memcpy(sums.data(), bytes.data(), 8 * sums.size());
-  if (state.engine != traits(kind_).stored_name || state.step > kMostSteps ||
+  if (state.engine != traits(kind_).stored_name || state.step > kMaxSteps ||
       spin_bytes != parts() * part_bytes_ || end % 8 != 0 || !restore_sums(sums)) {
     throw Error(ExitCode::data,
                 fmt::format("state of engine '{}' with {} bytes at step {} does not fit this task "
@@ -241,7 +241,7 @@ bool EngineBase::restore_way(std::uint64_t step, Bytes way) {
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes from = way.subspan(part * each, each);
     std::memcpy(&ahead_[part], from.data(), 4);
-    if (step + ahead_[part] > kMostSteps || !set_place(part, from.subspan(4))) return false;
+    if (step + ahead_[part] > kMaxSteps || !set_place(part, from.subspan(4))) return false;
   }
   return true;
 }

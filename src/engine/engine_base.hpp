@@ -22,7 +22,7 @@
 namespace rewise {
 
 // Steps are numbered by 32 bits.
-inline constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 32;
 
 class EngineBase : public Engine {
  public:

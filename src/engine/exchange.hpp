@@ -22,9 +22,9 @@ struct ExchangeRule {
   // `sum` and `next_sum` are minus the energies of the two systems, `draw` is exchange_draw() of
   // the system at the first temperature.
   RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 40) - 1;
+    constexpr std::int64_t kMax = (std::int64_t{1} << 40) - 1;
     const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
-    return happens(draw, factors.metropolis(energy < kMost ? energy : kMost));
+    return happens(draw, factors.metropolis(energy < kMax ? energy : kMax));
   }
 };
 

@@ -110,7 +110,7 @@ struct EngineFactory {
                              const std::any& methods) = nullptr;
   const MethodSet* methods = nullptr;  // nullptr: there is no choice
   // nullptr: a batch is a loop over engines.
-  std::unique_ptr<EngineBatch> (*make_batch)(std::span<const GroupTask> tasks,
+  std::unique_ptr<EngineBatch> (*make_batch)(std::span<const BatchTask> tasks,
                                              const EngineOptions& options) = nullptr;
   // Throws Error(usage) for extents of a regular lattice that the engine does not support. nullptr
   // without EngineTraits::regular_only.

@@ -142,7 +142,7 @@ bool has(EngineKind engine, const Model& model) {
   if (model == Model{} || own.all_models) return true;
   const Interactions& of = model.interactions;
   return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
-         of.has_one_magnitude();
+         of.fields_have_one_magnitude();
 }
 
 bool has_cluster_updates(EngineKind engine) {

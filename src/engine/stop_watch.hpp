@@ -11,10 +11,10 @@
 
 namespace rewise {
 
-class StopWatch {
+class StopPoll {
  public:
   // `stopped` is shared by the threads of a call and outlives the watch.
-  StopWatch(const EngineOptions& options, std::atomic<bool>& stopped)
+  StopPoll(const EngineOptions& options, std::atomic<bool>& stopped)
       : options_(options), stopped_(stopped), active_(static_cast<bool>(options.stop)) {}
 
   bool active() const { return active_; }

@@ -16,7 +16,7 @@ namespace {
 using distributed::Transport;
 
 constexpr int kBytes = distributed::kFirstTag + 8;  // tag of spins that are read or written
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;  // per message
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 26;  // per message
 
 enum class What : std::uint64_t { make, advance, count, read, write, save, drop, dismiss };
 
@@ -227,12 +227,12 @@ class Follower {
 };
 
 // Sends the order for the bytes [first, first + count) of its block in pieces of at most
-// kMostBytes. f(bytes) executes each piece on rank 0.
+// kMaxBytes. f(bytes) executes each piece on rank 0.
 template <class F>
 void order_pieces(Transport& transport, Order order, std::uint64_t first, std::uint64_t count,
                   const F& f) {
-  for (std::uint64_t at = 0; at < count; at += kMostBytes) {
-    order.bytes = {first + at, first + std::min(count, at + kMostBytes)};
+  for (std::uint64_t at = 0; at < count; at += kMaxBytes) {
+    order.bytes = {first + at, first + std::min(count, at + kMaxBytes)};
     tell(transport, order);
     guarded(transport, [&] { f(order.bytes); });
   }
@@ -334,7 +334,7 @@ SavedApart Subdomains::save(std::uint64_t blocks, const std::string& name, const
 void Subdomains::restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,
                          const std::function<void(std::span<const std::uint8_t>)>& check) const {
   const std::uint64_t row_bytes = own_->part(ranks() - 1).last;
-  const std::uint64_t most = std::max(kMostBytes / unit, std::uint64_t{1}) * unit;
+  const std::uint64_t most = std::max(kMaxBytes / unit, std::uint64_t{1}) * unit;
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t row = 0; row < own_->systems() * blocks; ++row) {
     for (std::uint64_t first = 0; first < row_bytes; first += most) {

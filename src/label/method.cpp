@@ -60,9 +60,9 @@ std::uint32_t tile_edge(LabelMethod method, int dim, std::uint32_t edge, std::st
                             "methods do, such as self-label+sew)",
                             origin, to_string(method)));
   }
-  if (edge < kLeastTile || edge > kMostTile) {
+  if (edge < kMinTile || edge > kMaxTile) {
     throw Error(ExitCode::usage, fmt::format("{}: tile edge {} is out of range ({}..{})", origin,
-                                             edge, kLeastTile, kMostTile));
+                                             edge, kMinTile, kMaxTile));
   }
   return edge;
 }

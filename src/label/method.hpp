@@ -73,7 +73,7 @@ struct LabelSeconds {
 };
 
 // Allowed edges B of a tile.
-inline constexpr std::uint32_t kLeastTile = 4, kMostTile = 64;
+inline constexpr std::uint32_t kMinTile = 4, kMaxTile = 64;
 
 // Returns the edge of tiles; `edge` 0 selects a default of about 256 sites per tile. Throws
 // Error(usage) if `edge` is out of range or the method has no tiles.

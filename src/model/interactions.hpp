@@ -36,11 +36,11 @@ struct Interactions {
   // True if there is a field other than those of a graph file.
   bool has_field() const { return field != 0 || random_field != RandomField::none; }
   // True if all fields have the same magnitude, those of a graph file not counted: h or -h, or 0.
-  bool has_one_magnitude() const {
+  bool fields_have_one_magnitude() const {
     return random_field == RandomField::none || (random_field == RandomField::pm && field == 0);
   }
   // That field: with a random one its magnitude.
-  double field_of_all() const { return random_field == RandomField::none ? field : field_width; }
+  double uniform_field() const { return random_field == RandomField::none ? field : field_width; }
   // True if all couplings are 1 or -1.
   bool has_unit_couplings() const {
     return couplings <= CouplingKind::pm && shortcut_strength * shortcut_strength == 1;

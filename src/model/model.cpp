@@ -13,15 +13,15 @@ namespace rewise {
 namespace {
 
 constexpr std::array<std::string_view, 2> kModels{"ising", "potts"};
-constexpr std::uint32_t kMostStates = 255;
+constexpr std::uint32_t kMaxStates = 255;
 
 }  // namespace
 
 void Model::check() const {
-  if (q < 2 || q > kMostStates || (q > 2 && !is_potts())) {
+  if (q < 2 || q > kMaxStates || (q > 2 && !is_potts())) {
     throw Error(
         ExitCode::usage,
-        fmt::format("q = {} is out of range (2..{} for potts, 2 for ising)", q, kMostStates));
+        fmt::format("q = {} is out of range (2..{} for potts, 2 for ising)", q, kMaxStates));
   }
 }
 
@@ -83,9 +83,9 @@ Model parse_model(const ModelWords& words, const ModelWords& origin) {
     throw Error(ExitCode::usage, fmt::format("{}: {} states require the model potts (ising has 2)",
                                              origin.at("q"), *q));
   }
-  if (!q || *q < 2 || *q > kMostStates) {
+  if (!q || *q < 2 || *q > kMaxStates) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: {} is out of range (2..{})", origin.at("q"), states, kMostStates));
+                fmt::format("{}: {} is out of range (2..{})", origin.at("q"), states, kMaxStates));
   }
   model.q = static_cast<std::uint32_t>(*q);
   return model;

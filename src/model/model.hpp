@@ -73,7 +73,7 @@ struct Model {
                    bond_energy()};
     if (interactions.energy_unit() == 1) return units;
     units.unit = kFixedOne;
-    units.field = nearest_fixed(interactions.field_of_all());
+    units.field = nearest_fixed(interactions.uniform_field());
     return units;
   }
   SampleUnits sample_units(double sites) const {

@@ -38,14 +38,14 @@ void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
 // sums, [graphs][kinds][slots][replicas], or [replicas / 2] for pairs of replicas. All values of a
 // kind have the same width, the smallest that holds the largest possible value.
 struct SumLayout {
-  static constexpr std::uint32_t kMostKinds = 10;
+  static constexpr std::uint32_t kMaxKinds = 10;
   std::uint32_t graphs, replicas;  // replicas of a graph
   // A slot is one measurement. Kind 0 counts unequal bonds and becomes the sum over bonds, kind 1
   // counts spins up and becomes the magnetisation; the others are copied. Those from `pairs_from`
   // on have a value per pair of replicas: the counts of replicas 2k.
   std::uint32_t slots, kinds, pairs_from;
-  std::uint32_t bytes[kMostKinds];             // width of a value: 2, 4 or 8
-  std::uint32_t bytes_before[kMostKinds + 1];  // bytes per replica of lower kinds
+  std::uint32_t bytes[kMaxKinds];             // width of a value: 2, 4 or 8
+  std::uint32_t bytes_before[kMaxKinds + 1];  // bytes per replica of lower kinds
 
   RW_HD std::uint32_t values(std::size_t kind) const {  // of a measurement
     return kind < pairs_from ? replicas : replicas / 2;

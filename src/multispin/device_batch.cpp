@@ -18,18 +18,17 @@
 namespace rewise::multispin {
 namespace {
 
-constexpr std::uint32_t kMostCycles = 64;  // in a replay; a power of 4
-constexpr std::uint32_t kMostSteps =
-    64;  // in a replay; the cluster updates of a cycle count as one
-constexpr std::uint64_t kMostLaunches = 4096;  // of cluster updates in a CUDA graph
-constexpr std::size_t kMostCaptured = 64;
-constexpr std::uint64_t kMostQueued =
+constexpr std::uint32_t kMaxCycles = 64;  // in a replay; a power of 4
+constexpr std::uint32_t kMaxSteps = 64;  // in a replay; the cluster updates of a cycle count as one
+constexpr std::uint64_t kMaxLaunches = 4096;  // of cluster updates in a CUDA graph
+constexpr std::size_t kMaxCaptured = 64;
+constexpr std::uint64_t kMaxQueued =
     1024;  // approximate launches in a captured group of measurements
 // Number of measurements in a group: the fewer replicas, the more.
-constexpr std::size_t kLeastSlots = 16, kMostSlots = 64, kManySums = 1 << 19;
+constexpr std::size_t kMinSlots = 16, kMaxSlots = 64, kManySums = 1 << 19;
 
 std::size_t slots_for(std::uint64_t replicas) {
-  return std::clamp<std::size_t>(kManySums / replicas, kLeastSlots, kMostSlots);
+  return std::clamp<std::size_t>(kManySums / replicas, kMinSlots, kMaxSlots);
 }
 
 // Page-locked memory for sums. Never destroyed, because the driver may have ended before static
@@ -106,13 +105,13 @@ void DeviceBatch::check_memory() const {
     need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.turned.size());
     replicas += e.word_groups * kReplicas;
   }
-  if (replicas > kMostGroups * kReplicas) {
+  if (replicas > kMaxGroups * kReplicas) {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {} replicas at all temperatures are more than {}; reduce "
                             "replicas or temperatures",
-                            device_, replicas, kMostGroups * kReplicas));
+                            device_, replicas, kMaxGroups * kReplicas));
   }
-  need += replicas * 2 * slots_for(replicas) * SumLayout::kMostKinds * 16;
+  need += replicas * 2 * slots_for(replicas) * SumLayout::kMaxKinds * 16;
   need += engines_.front().layout.sites * 4;
   const std::size_t free = free_device_memory();
   if (need > free) {
@@ -153,7 +152,7 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
   const std::uint32_t together = updates_together(schedule.cluster);
-  if (!schedule.exchange && schedule.local <= kMostSteps && schedule.cluster <= together) {
+  if (!schedule.exchange && schedule.local <= kMaxSteps && schedule.cluster <= together) {
     replay(range, schedule, cycles);
   } else {
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
@@ -209,22 +208,21 @@ std::uint64_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
 
 // A CUDA graph takes memory, on the host and on the device.
 std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
-  if (cluster_launches(updates) <= kMostLaunches) return updates;
-  return static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, kMostLaunches / cluster_launches(1)));
+  if (cluster_launches(updates) <= kMaxLaunches) return updates;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kMaxLaunches / cluster_launches(1)));
 }
 
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t steps = schedule.local + cluster_launches(schedule);
   const bool pure = schedule.cluster == 0 && !schedule.houdayer;
   if (pure && graphs_->residence(range).vec > 0) {  // a launch each as it is
-    const std::uint64_t most = std::max<std::uint64_t>(1, kMostSteps / steps);
+    const std::uint64_t most = std::max<std::uint64_t>(1, kMaxSteps / steps);
     for (; cycles > 0; cycles -= std::min(cycles, most)) {
       queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));
     }
   }
-  for (std::uint32_t piece = kMostCycles; piece > 0; piece /= 4) {
-    if (piece > std::max<std::uint64_t>(1, kMostSteps / steps) || cycles < piece) continue;
+  for (std::uint32_t piece = kMaxCycles; piece > 0; piece /= 4) {
+    if (piece > std::max<std::uint64_t>(1, kMaxSteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
     for (; cycles >= piece; cycles -= piece) graph.launch(stream_.get());
   }
@@ -240,7 +238,7 @@ const CudaGraph* DeviceBatch::captured_chunk(const GraphRange& range, const Sche
                                              std::uint64_t every, std::size_t shelf) {
   const std::uint64_t sweeps = graphs_->residence(range).vec > 0 ? 1 : schedule.local;
   const std::uint64_t cycle = sweeps + cluster_launches(schedule);
-  const std::uint64_t most = kMostQueued / (slots_ - 1) - 4;
+  const std::uint64_t most = kMaxQueued / (slots_ - 1) - 4;
   if (every > most || cycle > most / every) return nullptr;
   const Captured what{range, schedule.local, schedule.cluster, schedule.houdayer, every, shelf + 1};
   return &captured_as(what, [&] {
@@ -258,7 +256,7 @@ const CudaGraph& DeviceBatch::captured_as(const Captured& what, const F& queue) 
   const std::pair key{what, std::get<2>(what) > 0 && wolff_ ? wolff_->mix() : 0};
   const auto found = captured_.find(key);
   if (found != captured_.end()) return found->second;
-  if (captured_.size() >= kMostCaptured) {
+  if (captured_.size() >= kMaxCaptured) {
     stream_.wait();
     captured_.clear();
   }

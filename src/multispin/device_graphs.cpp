@@ -103,7 +103,7 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   sweep.step = step;
   sweep.stream = static_cast<std::uint32_t>(local_stream(rule_));
   sweep.rule = cell_rule(model_, rule_);
-  sweep.field = nearest_fixed(model_.interactions.field_of_all());
+  sweep.field = nearest_fixed(model_.interactions.uniform_field());
   sweep.heat_bath = rule_ == LocalUpdate::glauber;
   sweep.graphs = range.count;
   sweep.word_groups = word_groups_;

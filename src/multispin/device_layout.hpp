@@ -19,10 +19,10 @@
 namespace rewise::multispin {
 
 // Most graphs of a launch. Their seeds are kernel arguments, so that Philox keys are uniform.
-inline constexpr std::uint32_t kMostGraphs = 256;
+inline constexpr std::uint32_t kMaxGraphs = 256;
 
 struct DeviceSeeds {
-  std::uint32_t low[kMostGraphs], high[kMostGraphs];
+  std::uint32_t low[kMaxGraphs], high[kMaxGraphs];
 };
 
 // The common lattice of the graphs of a batch, and their regular cells. Pointers are to device

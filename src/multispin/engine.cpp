@@ -47,7 +47,7 @@ class CpuEngine final : public MultispinEngine {
         recent_fraction_(word_groups_, 0.0) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
-      if (!stop_asked()) words_[b] = start_words(b);
+      if (!stop_requested_now()) words_[b] = start_words(b);
     }
     check_stop();
   }
@@ -116,7 +116,7 @@ class CpuEngine final : public MultispinEngine {
 #pragma omp parallel num_threads(threads)
     {
       Clock clock;
-      StopWatch watch(options_, stopped);
+      StopPoll watch(options_, stopped);
       if (alone) {
         Scratch scratch(layout_);
 #pragma omp for schedule(dynamic)
@@ -217,7 +217,7 @@ class CpuEngine final : public MultispinEngine {
 
   // Advances a word group to step_ + steps. Returns false if the team was stopped earlier.
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
-           StopWatch& watch, Scratch& scratch, Clock& clock) {
+           StopPoll& watch, Scratch& scratch, Clock& clock) {
     // Every member of the team counts these itself, with equal results.
     std::uint64_t done = ahead_[b];
     SweepPlace place = places_[b].sweep;
@@ -263,7 +263,7 @@ class CpuEngine final : public MultispinEngine {
 
   // Returns the number of updates, of `count`, that all replicas have completed.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
-                                const ThreadTeam& team, StopWatch& watch, Scratch& scratch) {
+                                const ThreadTeam& team, StopPoll& watch, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
       swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], ghost_[b / groups_],
@@ -283,7 +283,7 @@ class CpuEngine final : public MultispinEngine {
   }
 
   // A Houdayer move of all couples of replicas. Returns false if it was stopped.
-  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopWatch& watch,
+  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopPoll& watch,
                     Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, watch,
@@ -406,7 +406,7 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
   return std::make_unique<multispin::CpuEngine>(graph, spec, options);
 }
 
-bool share_launches(const GroupTask& a, const GroupTask& b) {
+bool share_launches(const BatchTask& a, const BatchTask& b) {
   const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
   // Graphs without a lattice share launches with couplings only, and without Houdayer moves.
   const bool alike = one.dim > 0 || (!a.spec.model.is_ferromagnet() && !a.spec.houdayer);
@@ -419,14 +419,14 @@ bool share_launches(const GroupTask& a, const GroupTask& b) {
          a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
 }
 
-std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const BatchTask> tasks,
                                                   const EngineOptions& options) {
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
-    const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const GroupTask& task) {
+    const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const BatchTask& task) {
       return tasks.size() == 1 || share_launches(tasks.front(), task);
     });
-    if (tasks.empty() || tasks.size() > kMostBatch) {
+    if (tasks.empty() || tasks.size() > kMaxBatch) {
       throw Error(ExitCode::internal, "these word group tasks cannot share launches");
     }
     if (alike) return multispin::make_cuda_batch(tasks, options);
@@ -435,7 +435,7 @@ std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tas
 #endif
   }
   std::vector<std::unique_ptr<Engine>> engines;
-  for (const GroupTask& task : tasks) {
+  for (const BatchTask& task : tasks) {
     engines.push_back(make_multispin_engine(task.graph, task.spec, options));
   }
   return make_plain_batch(std::move(engines));

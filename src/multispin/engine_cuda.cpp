@@ -18,7 +18,7 @@
 namespace rewise::multispin {
 namespace {
 
-static_assert(kMostBatch == kMostGraphs);
+static_assert(kMaxBatch == kMaxGraphs);
 
 }  // namespace
 
@@ -404,7 +404,7 @@ namespace {
 
 class CudaBatch final : public EngineBatch {
  public:
-  CudaBatch(std::span<const GroupTask> tasks, const EngineOptions& options) {
+  CudaBatch(std::span<const BatchTask> tasks, const EngineOptions& options) {
     engines_.resize(tasks.size());
     {
       const profile::Span span(profile::Work::prepare, "layouts");
@@ -463,11 +463,11 @@ class CudaBatch final : public EngineBatch {
 
 std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                          const EngineOptions& options) {
-  const GroupTask task{graph, spec};
+  const BatchTask task{graph, spec};
   return CudaBatch({&task, 1}, options).release_only();
 }
 
-std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const BatchTask> tasks,
                                              const EngineOptions& options) {
   return std::make_unique<CudaBatch>(tasks, options);
 }

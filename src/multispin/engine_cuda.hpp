@@ -14,7 +14,7 @@ std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& s
                                          const EngineOptions& options);
 
 // See make_multispin_batch(); the tasks must be able to share launches.
-std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const BatchTask> tasks,
                                              const EngineOptions& options);
 
 }  // namespace rewise::multispin

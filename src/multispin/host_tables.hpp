@@ -36,14 +36,14 @@ inline PinnedStock& table_stock() {
 
 // One array with a part of known size for each graph. The parts are filled in place and copied to
 // the device together. Writing a table to new memory costs mostly page faults, so this class reuses
-// page-locked memory, up to kMost bytes.
+// page-locked memory, up to kMax bytes.
 template <class T>
 class Staged {
  public:
   explicit Staged(const std::vector<std::size_t>& sizes) : first_(sizes.size() + 1, 0) {
     for (std::size_t k = 0; k < sizes.size(); ++k) first_[k + 1] = first_[k] + sizes[k];
-    const std::size_t bytes = std::max(first_.back() * sizeof(T), std::size_t{kLeast});
-    if (bytes <= kMost) take(std::bit_ceil(bytes));
+    const std::size_t bytes = std::max(first_.back() * sizeof(T), std::size_t{kMin});
+    if (bytes <= kMax) take(std::bit_ceil(bytes));
     if (data_ != nullptr) return;
     own_ = std::make_unique_for_overwrite<T[]>(first_.back());
     data_ = own_.get();
@@ -67,7 +67,7 @@ class Staged {
   }
 
  private:
-  static constexpr std::size_t kLeast = 1u << 16, kMost = 1u << 28;  // bytes
+  static constexpr std::size_t kMin = 1u << 16, kMax = 1u << 28;  // bytes
 
   void take(std::size_t bytes) {
     try {

@@ -214,7 +214,7 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
     words = round_up(sites) + 2 * std::uint64_t{kGuard};
   }
   const Interactions& of = model.interactions;
-  if (!of.has_unit_couplings() || !of.has_one_magnitude()) {
+  if (!of.has_unit_couplings() || !of.fields_have_one_magnitude()) {
     throw Error(
         ExitCode::internal,
         "the multispin engine supports couplings 1 and -1 and fields of one magnitude only");

@@ -21,12 +21,12 @@ inline constexpr double kListEveryCell = 0.5;
 
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of
 // word groups; seeds, temperatures, p and rule may differ.
-bool share_launches(const GroupTask& a, const GroupTask& b);
+bool share_launches(const BatchTask& a, const BatchTask& b);
 
-// Engines of several graphs, at most kMostBatch on a CUDA device (else Error(internal)). On CUDA
+// Engines of several graphs, at most kMaxBatch on a CUDA device (else Error(internal)). On CUDA
 // they share launches if share_launches() holds for any two of them; otherwise, and on the CPU,
 // they run independently. The graphs must outlive the batch.
-std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const BatchTask> tasks,
                                                   const EngineOptions& options);
 
 extern const EngineFactory kMultispinFactory;

@@ -122,7 +122,7 @@ struct GhostBonds {
         up(field_of(model) > 0),
         threshold(digits(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
   static double field_of(const Model& model) {
-    return nearest_fixed(model.interactions.field_of_all()) * kFixedUnit;
+    return nearest_fixed(model.interactions.uniform_field()) * kFixedUnit;
   }
   // The replicas of `asking` in which a site of these spins is bound.
   RW_HD std::uint32_t bound(const Address& at, std::uint64_t site, std::uint32_t spins,

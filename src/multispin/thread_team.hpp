@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 
 namespace rewise::multispin {
 
@@ -28,7 +28,7 @@ struct ThreadTeam {
 
   // Whether the team stops here. The result is the same for all members, although their own watches
   // may differ. Includes a barrier.
-  bool agrees_to_end(const StopWatch& watch) const {
+  bool agrees_to_end(const StopPoll& watch) const {
     barrier();
     if (!watch.active()) return false;
     const bool ends = watch.stopped();
@@ -36,7 +36,7 @@ struct ThreadTeam {
     return ends;
   }
   // The same, but reads the watch only once per watch.grain() sites of shared work.
-  bool ends(StopWatch& watch) const {
+  bool ends(StopPoll& watch) const {
     if (!watch.due()) return false;
     if (first()) watch.ask();
     return agrees_to_end(watch);

@@ -123,7 +123,7 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
     if (!units) {
       throw Error(ExitCode::data, fmt::format("{}: {} of {} {} is out of range (0, or {} to {} in "
                                               "absolute value)",
-                                              name, value, item, k, kLeastCoupling, kMostCoupling));
+                                              name, value, item, k, kMinCoupling, kMaxCoupling));
     }
     all.push_back(*units);
   }

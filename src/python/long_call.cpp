@@ -116,7 +116,7 @@ void LongCall::run(const std::function<void(const Listener&)>& f) {
 
 void bind_errors(nb::module_&) {
   ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  stop_question = [] { return asked_here != nullptr && (*asked_here)(); };
+  stop_request_hook = [] { return asked_here != nullptr && (*asked_here)(); };
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

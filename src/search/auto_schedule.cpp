@@ -75,7 +75,7 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
 // Limit for the mean number of isolated sites of rule `rewire` (all ends moved away, none moved
 // there). Metropolis alone flips these sites in every sweep, which is not ergodic, so it is no
 // candidate above this limit. (Potts spins with q > 2 change to random states.)
-constexpr double kMostIsolated = 0.01;
+constexpr double kMaxIsolated = 0.01;
 
 double isolated_sites(const TaskSpec& spec) {
   if (spec.local != LocalUpdate::metropolis || spec.model.q > 2) return 0;
@@ -130,13 +130,13 @@ ChosenSchedule settle(const std::filesystem::path& file, const Updates& rule,
 
 ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
                       const Lease& lease, const StopToken& stop) {
-  if (kTuneShare * wish.work < kLeastTuning) {
+  if (kTuneShare * wish.work < kMinTuning) {
     return settle(file, wish.rule_of_thumb,
                   fmt::format("about {:.2g} s of work are too little for tuning", wish.work),
                   lease);
   }
-  const double budget = std::min(kTuneShare * wish.seconds, kMostTuning);
-  if (budget < kLeastTuning) {
+  const double budget = std::min(kTuneShare * wish.seconds, kMaxTuning);
+  if (budget < kMinTuning) {
     return settle(file, wish.fallback,
                   fmt::format("about {:.2g} s of work on this device are too little for tuning",
                               wish.seconds),
@@ -167,7 +167,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
 
 }  // namespace
 
-bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMostIsolated; }
+bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMaxIsolated; }
 
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =

@@ -53,10 +53,10 @@ struct ScheduleWish {
   bool recompute_damaged = false;  // sets a damaged stored schedule aside
 };
 
-// Tuning may take this fraction of the tasks' time on this machine, at most kMostTuning seconds. If
-// this is less than kLeastTuning, there is no tuning. (Rules of thumb are off by a factor of about
-// two.) There is no tuning on any device if `work` is below kLeastTuning / kTuneShare.
-inline constexpr double kTuneShare = 0.05, kLeastTuning = 1, kMostTuning = 60;
+// Tuning may take this fraction of the tasks' time on this machine, at most kMaxTuning seconds. If
+// this is less than kMinTuning, there is no tuning. (Rules of thumb are off by a factor of about
+// two.) There is no tuning on any device if `work` is below kMinTuning / kTuneShare.
+inline constexpr double kTuneShare = 0.05, kMinTuning = 1, kMaxTuning = 60;
 
 // Whether a schedule may consist of local sweeps only: Metropolis flips isolated sites in every
 // sweep.

@@ -21,7 +21,7 @@
 namespace rewise {
 namespace {
 
-constexpr int kMostMoves = 6;  // of a window
+constexpr int kMaxMoves = 6;  // of a window
 constexpr int kMovesForLimit =
     3;  // moves that also aim at the temperature where U of the larger size has its limit
 constexpr double kWideFactor = 1.7;  // factor for windows whose two crossings lie far apart
@@ -176,7 +176,7 @@ class CrossingsCriterion final : public WindowCriterion {
     WindowShift wanted = wanted_shift(point.p, small, large, window.centre, window.half_width);
     bool wide = window.wide;
     // Studies with a fixed equilibration keep the window rule of earlier versions.
-    if (!config_.equilibrate && point.p > 0 && (move < kMostMoves || !wanted.settled)) {
+    if (!config_.equilibrate && point.p > 0 && (move < kMaxMoves || !wanted.settled)) {
       const bool limit = config_.model.kind == ModelKind::ising && move < kMovesForLimit;
       const double most = limit ? window.half_width * (wide ? 1 : kWideFactor) : 0;
       wanted = wanted_shift_of_both(small, large, window.centre, window.half_width, most);
@@ -201,7 +201,7 @@ class CrossingsCriterion final : public WindowCriterion {
 
   std::size_t first_decided() const override { return 1; }
   bool windows_last() const override { return true; }
-  int most_moves() const override { return kMostMoves; }
+  int most_moves() const override { return kMaxMoves; }
 
   void give_up(PointData& point, const std::string& size) const override {
     point.window = fmt::format(

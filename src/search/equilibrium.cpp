@@ -13,22 +13,22 @@ namespace rewise {
 namespace {
 
 constexpr std::size_t kPilotTemperatures = 3;
-constexpr std::uint64_t kFirstWindow = 8;    // cycles; windows begin at 8, 12, 16, 24, 32, ..
-constexpr std::uint64_t kFirstLength = 64;   // initial cycles of a pilot run
-constexpr std::uint64_t kMostLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
-constexpr double kLarge = 1 << 18;           // sites from which Swendsen-Wang is used at once
-constexpr double kManyShortcuts = 0.05;      // not for larger p, where sites relax as in mean field
-constexpr double kFar = 25;                  // standard errors; beyond, equilibrium is far away
-constexpr double kLoneSites = 1e-4;          // tolerated relative error of m^2 from isolated sites
-constexpr std::uint64_t kLoneUpdates = 2;    // Swendsen-Wang updates that randomise isolated sites
+constexpr std::uint64_t kFirstWindow = 8;   // cycles; windows begin at 8, 12, 16, 24, 32, ..
+constexpr std::uint64_t kFirstLength = 64;  // initial cycles of a pilot run
+constexpr std::uint64_t kMaxLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
+constexpr double kLarge = 1 << 18;          // sites from which Swendsen-Wang is used at once
+constexpr double kManyShortcuts = 0.05;     // not for larger p, where sites relax as in mean field
+constexpr double kFar = 25;                 // standard errors; beyond, equilibrium is far away
+constexpr double kLoneSites = 1e-4;         // tolerated relative error of m^2 from isolated sites
+constexpr std::uint64_t kLoneUpdates = 2;   // Swendsen-Wang updates that randomise isolated sites
 // Schedule of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update and shorten tau_int of
 // m^2 by a fifth (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Updates kWarmUp{{4, 1}, ClusterUpdate::swendsen_wang};
 constexpr double kPilotTaus = 10;  // a series this many tau_int long determines tau_int
-// Equilibration in units of the pilots' tau_int. The margin over kLeastTaus is small: if the graphs
+// Equilibration in units of the pilots' tau_int. The margin over kMinTaus is small: if the graphs
 // show a longer tau_int, measurements_to_drop() drops a measurement, about one tau_int, whereas
 // 1.25 costs as much at every size (tc-2d on an H100: 8.0 s with 1.25, 7.6 s with 1.1).
-constexpr double kEquilibrationTaus = 1.1 * kLeastTaus;
+constexpr double kEquilibrationTaus = 1.1 * kMinTaus;
 
 // A time window of a pilot run.
 struct Window {
@@ -117,10 +117,10 @@ class Trial {
     if (agreed + 3 <= checks.size() && seen) return found(2 * all[agreed].first, tau);
     const bool sweeping = stage_ == Stage::measuring && equilibrates_by_swendsen_wang();
     const bool far = std::abs(checks.back().worst_z) > kFar;
-    if (sweeping && (far || pilot_.measure >= kMostLength)) {
+    if (sweeping && (far || pilot_.measure >= kMaxLength)) {
       return begin_swendsen_wang();
     }
-    if (pilot_.measure < kMostLength) {
+    if (pilot_.measure < kMaxLength) {
       pilot_.measure *= 2;
       return;
     }
@@ -133,7 +133,7 @@ class Trial {
           "cycles",
           pilot_.measure, tau);
     }
-    found(kMostLength, tau);
+    found(kMaxLength, tau);
   }
 
  private:
@@ -210,8 +210,7 @@ class Trial {
   // After a warm-up, pilots must still measure tau_int of the measuring schedule.
   void take_times(const std::vector<TaskData>& pilots) {
     const double tau = longest_tau(pilots);
-    if (kPilotTaus * tau > static_cast<double>(pilot_.measure) / 2 &&
-        pilot_.measure < kMostLength) {
+    if (kPilotTaus * tau > static_cast<double>(pilot_.measure) / 2 && pilot_.measure < kMaxLength) {
       pilot_.measure *= 2;
       return;
     }

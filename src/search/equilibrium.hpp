@@ -4,7 +4,7 @@
 // establish_equilibrium() determines the numbers of cycles of a size. Pilot runs with the measuring
 // schedule start from both states. Both halves are compared in windows [c, 2c) of cycles, c = 8,
 // 12, 16, 24, 32, .. Let c* be the first c from which on they agree in all windows. The
-// equilibration is 2 c*, or slightly more than kLeastTaus times the pilots' mean tau_int of m^2, if
+// equilibration is 2 c*, or slightly more than kMinTaus times the pilots' mean tau_int of m^2, if
 // that is longer.
 //
 // If that takes too long (hot starts hardly change under Wolff updates, and local updates slow down

@@ -9,7 +9,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostRows = 60;  // of the table of crossings
+constexpr std::size_t kMaxRows = 60;  // of the table of crossings
 
 Cells glass_cells(const SweepPoint& point) {
   const GlassTc& glass = *point.glass;
@@ -63,7 +63,7 @@ std::string glass_text(const StudyConfig& config, const std::vector<SweepPoint>&
   }
   return fmt::format("\n{}: spin-glass temperature by crossings of overlaps\n\n", config.name) +
          cells_table(rows) + (below.empty() ? "" : "\n" + below) +
-         overlap_crossings_text(points, true, kMostRows) +
+         overlap_crossings_text(points, true, kMaxRows) +
          "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, "
          "including\nwhat the extrapolation neglects. J = k_B = 1. Averages at each temperature: "
          "summary.csv.\n" +

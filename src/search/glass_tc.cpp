@@ -85,11 +85,11 @@ GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
   const auto against = [&](std::string why) { glass.reasons.push_back(std::move(why)); };
   std::size_t fewest = sizes.empty() ? 0 : sizes.front().samples.graphs.size();
   for (const SizeData& size : sizes) fewest = std::min(fewest, size.samples.graphs.size());
-  if (fewest < kLeastGraphs) {
+  if (fewest < kMinGraphs) {
     against(
         fmt::format("{} graphs per size do not determine their spread: at least {} are needed "
                     "(lattice.graphs)",
-                    fewest, kLeastGraphs));
+                    fewest, kMinGraphs));
   }
   glass.few_graphs = std::ranges::any_of(crossings, [](const Crossing& crossing) {
     return crossing.status == CrossingStatus::unstable;

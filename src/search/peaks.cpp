@@ -20,7 +20,7 @@
 namespace rewise {
 namespace {
 
-constexpr int kMostPeakMoves = 8;  // of a window
+constexpr int kMaxPeakMoves = 8;  // of a window
 constexpr std::uint64_t kMeasure =
     100;  // for "auto": histograms need more measurements than averages
 constexpr double kHalfWidths =
@@ -115,7 +115,7 @@ class PeaksCriterion final : public WindowCriterion {
     const double most = std::max(half_window(config_, window.centre, point.p, samples.sites), half);
     const bool off = std::abs(middle - window.centre) + reach > kInside * half;
     const double narrow = std::max(kHalfWidths * found.half_width, 1.5 * reach / kInside);
-    if (off || found.outside > kMostOutside) {
+    if (off || found.outside > kMaxOutside) {
       half = two_digits(std::min(most, std::max(half, 1.5 * reach / kInside)));
       if (!off) half = two_digits(std::min(std::max(most, half), 1.5 * half));
     } else if (narrow < 0.6 * half) {
@@ -128,7 +128,7 @@ class PeaksCriterion final : public WindowCriterion {
 
   std::size_t first_decided() const override { return 0; }
   bool windows_last() const override { return false; }  // they narrow
-  int most_moves() const override { return kMostPeakMoves; }
+  int most_moves() const override { return kMaxPeakMoves; }
 
   void give_up(PointData& point, const std::string& size) const override {
     point.warnings.push_back(

@@ -33,12 +33,12 @@ class Race {
 
  private:
   static constexpr double kOptimism = 2;       // standard errors
-  static constexpr double kLeastTurns = 300;   // of the shortest turn, within a budget
+  static constexpr double kMinTurns = 300;     // of the shortest turn, within a budget
   static constexpr double kLongestTurns = 10;  // limit in units of the longest turn
   static constexpr double kExtension = 4;      // of the budget, until two can be compared
 
   ContenderRecord& record(std::size_t k) { return result_.records[k]; }
-  double shortest_turn() const { return rules_.budget / kLeastTurns; }
+  double shortest_turn() const { return rules_.budget / kMinTurns; }
 
   bool comparable() const {
     std::size_t measured = 0;

@@ -146,7 +146,7 @@ std::uint64_t measurements_to_drop(const SizeData& size) {
   const auto every = static_cast<double>(plan.every);
   const double dropped =
       static_cast<double>(plan.equilibrate) + static_cast<double>(plan.discard) * every;
-  const double wanted = kLeastTaus * longest_tau(size);
+  const double wanted = kMinTaus * longest_tau(size);
   return dropped >= wanted ? 0 : static_cast<std::uint64_t>(std::ceil((wanted - dropped) / every));
 }
 

@@ -77,7 +77,7 @@ std::string on_differing_graphs(const SizeData& size);
 
 // Maximum over temperatures of tau_int of m^2, averaged over graphs, in cycles; 0: unknown.
 double longest_tau(const SizeData& size);
-// Number of further measurements to drop until kLeastTaus tau_int have passed.
+// Number of further measurements to drop until kMinTaus tau_int have passed.
 std::uint64_t measurements_to_drop(const SizeData& size);
 // Advice for a study that is not in equilibrium.
 std::string equilibrium_cure(const StudyConfig& config);

@@ -17,7 +17,7 @@ namespace rewise {
 namespace {
 
 enum Observable { kBinder = 0, kScaledM2 = 1 };
-constexpr double kMostBinder = 2.0 / 3;  // U in the ordered phase
+constexpr double kMaxBinder = 2.0 / 3;  // U in the ordered phase
 
 std::optional<double> known_tc(const StudyConfig& config, double p) {
   if (config.model.is_potts()) return potts_tc(config.dim(), p, config.model.q);
@@ -74,7 +74,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
   std::optional<SeriesPrior> series;
   if (result.p > 0 && config.model.kind == ModelKind::ising) {
     const auto ratio = next_term_ratio(result.crossings, kBinder, mean_field_binder(),
-                                       kMostBinder - mean_field_binder(), result.exponents);
+                                       kMaxBinder - mean_field_binder(), result.exponents);
     if (ratio) series = SeriesPrior{*ratio, next_term_of_limit(config.dim())};
   }
   result.tc = extrapolate_temperature(result.crossings, result.exponents, series);
@@ -159,11 +159,11 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   } else if (!point.window.empty()) {
     against(TcStatus::no_window, point.window);
   }
-  if (fewest < kLeastGraphs) {
+  if (fewest < kMinGraphs) {
     against(TcStatus::too_few_graphs,
             fmt::format("{} graphs per size do not determine their spread: at least {} are needed "
                         "(lattice.graphs)",
-                        fewest, kLeastGraphs));
+                        fewest, kMinGraphs));
   }
   check_binder(config, result);
   if (!result.tc.ok || result.tc.fits[result.tc.chosen].fit.dof == 0) {
@@ -188,7 +188,7 @@ void collapse(const PointData& point, PointResult& result) {
   double range = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
     const SizeSamples& samples = point.sizes[k].samples;
-    if (samples.graphs.size() < kLeastGraphs) return;
+    if (samples.graphs.size() < kMinGraphs) return;
     curves.push_back(observable_curve(static_cast<int>(k), samples, kBinder));
     const Eigen::ArrayXd& t = curves.back().temperature;
     const double reach = std::min(near->value - t[0], t[t.size() - 1] - near->value);

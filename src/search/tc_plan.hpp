@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kPilotGraphs = 16;
 
 // Minimum number of graphs per size. With fewer, the spread between graphs is too uncertain for an
 // error.
-inline constexpr std::uint32_t kLeastGraphs = 8;
+inline constexpr std::uint32_t kMinGraphs = 8;
 
 struct Range {
   double low = 0, high = 0;

@@ -19,7 +19,7 @@
 namespace rewise {
 namespace {
 
-constexpr double kLeastShortcuts = 5;  // p N of the largest size
+constexpr double kMinShortcuts = 5;  // p N of the largest size
 
 JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFunction& f) {
   return curve_over_graphs(sample, fine_table(samples), f, controls(samples));
@@ -40,14 +40,14 @@ void take_exact(const StudyConfig& config, PottsPoint& point) {
 std::string lack_of_shortcuts(const StudyConfig& config, const PottsPoint& point) {
   double largest = 0;
   for (const SizePeaks& size : point.peaks) {
-    if (size.usable && size.outside <= kMostOutside) largest = std::max(largest, size.sites);
+    if (size.usable && size.outside <= kMaxOutside) largest = std::max(largest, size.sites);
   }
-  if (point.p == 0 || point.p * largest >= kLeastShortcuts) return "";
-  const double edge = std::pow(kLeastShortcuts / point.p, 1.0 / config.dim());
+  if (point.p == 0 || point.p * largest >= kMinShortcuts) return "";
+  const double edge = std::pow(kMinShortcuts / point.p, 1.0 / config.dim());
   return fmt::format(
       "the largest size in use has p N = {:.2g}: with so few shortcuts it still behaves as the "
       "regular lattice; sizes with p N >= {:.0f} are needed (L >= {:.0f})",
-      point.p * largest, kLeastShortcuts, 2 * std::ceil(edge / 2));
+      point.p * largest, kMinShortcuts, 2 * std::ceil(edge / 2));
 }
 
 Value total(const PottsTransition& found) {
@@ -81,14 +81,14 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
           extents_text(size.extents), point.hot_cold[k].observable,
           std::abs(point.hot_cold[k].worst_z), equilibrium_cure(config)));
     }
-    if (point.peaks[k].outside > kMostOutside) {
+    if (point.peaks[k].outside > kMaxOutside) {
       point.warnings.push_back(fmt::format(
           "{}: left out: {:.0f}% of the graphs have their transition outside the window",
           extents_text(size.extents), 100 * point.peaks[k].outside));
     }
   }
   const bool few = std::any_of(point.sizes.begin(), point.sizes.end(), [](const SizeData& size) {
-    return size.samples.graphs.size() < kLeastGraphs;
+    return size.samples.graphs.size() < kMinGraphs;
   });
   point.transition = find_transition(few ? std::vector<SizePeaks>{} : point.peaks);
   if (few) {
@@ -97,7 +97,7 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     point.transition.reasons = {
         fmt::format("fewer than {} graphs of a size do not determine the spread for an error; "
                     "raise lattice.graphs",
-                    kLeastGraphs)};
+                    kMinGraphs)};
   } else if (const std::string lack = lack_of_shortcuts(config, point);
              point.transition.found && !lack.empty()) {
     point.status = "not-converged";
@@ -166,7 +166,7 @@ Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::si
   json["fine"] = {{"temperatures", std::vector<double>(grid.begin(), grid.end())},
                   {"specific_heat", curve_json(point.heat[k].values())},
                   {"susceptibility", curve_json(point.susceptibility[k].values())}};
-  json["peaks"] = {{"used", peaks.usable && peaks.outside <= kMostOutside},
+  json["peaks"] = {{"used", peaks.usable && peaks.outside <= kMaxOutside},
                    {"specific_heat", peak_json(peaks.heat)},
                    {"susceptibility", peak_json(peaks.susceptibility)},
                    {"weights", printed_json(estimate(peaks.weights_temperature))},

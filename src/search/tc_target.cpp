@@ -13,7 +13,7 @@ namespace rewise {
 namespace {
 
 // Fraction of the target. Above it, a larger size is cheaper than more graphs.
-constexpr double kMostSystematic = 0.8;
+constexpr double kMaxSystematic = 0.8;
 
 // The crossings that the extrapolation used, and their thermal variants.
 struct Used {
@@ -122,7 +122,7 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   const double wanted = kAim * target * target / std::max(reported / now, 1.0);
   const Allocation all = allocate(fits, sources, wanted, endless);
   // More graphs reduce the neglected terms only if the fit can shift weight to larger sizes.
-  if (drifts(chosen) && extrapolation.systematic > kMostSystematic * target &&
+  if (drifts(chosen) && extrapolation.systematic > kMaxSystematic * target &&
       (may_add || all.exhausted)) {
     step.another_size = may_add;
     if (!may_add) {

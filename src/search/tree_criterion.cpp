@@ -20,22 +20,22 @@ namespace {
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
-constexpr std::uint64_t kPilotMeasure = 20, kLeastMeasure = 60, kMostMeasure = 240;
+constexpr std::uint64_t kPilotMeasure = 20, kMinMeasure = 60, kMaxMeasure = 240;
 constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;    // the same for the last step, unless it adds errors
 constexpr double kErrors = 4;         // minimum of that in units of the error; fixes the slope
 constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
-constexpr std::uint32_t kGraphs = 64;  // approximate number in the last step; determines the size
-constexpr std::uint32_t kLeastGraphs = 8;  // minimum; twice as many for small lattices
+constexpr std::uint32_t kGraphs = 64;    // approximate number in the last step; determines the size
+constexpr std::uint32_t kMinGraphs = 8;  // minimum; twice as many for small lattices
 // Thermal variance of ln lambda at its root, relative to that of ln X_MM at one T: for a cubic
 // polynomial through six temperatures, and for a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
-constexpr double kLeastDisorder = 0.1;   // minimum part of the pilots' variance, which is uncertain
-constexpr double kMostSites = 1u << 22;  // per lattice, unless xi requires more
+constexpr double kMinDisorder = 0.1;  // minimum part of the pilots' variance, which is uncertain
+constexpr double kMaxBareSites = 1u << 22;    // per lattice, unless xi requires more
 constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
-constexpr int kMostPilots = 24, kMostRounds = 10, kMostTreeMoves = 4;
+constexpr int kMaxPilots = 24, kMaxRounds = 10, kMaxTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // largest p of the small-p form
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
 // Rule swap: relative error of lambda due to the different surroundings of removed bonds, divided
@@ -320,18 +320,18 @@ void begin_last(PointSearch& search) {
   }
   const double all =
       std::pow(pilot.lambda_error.error, 2) * static_cast<double>(search.rows.size());
-  const double of_pilots = std::min(kOfPilots * thermal, (1 - kLeastDisorder) * all);
+  const double of_pilots = std::min(kOfPilots * thermal, (1 - kMinDisorder) * all);
   // A low estimate (one standard deviation below, without the noise of fitted control variates),
   // since lattices can be added later but not removed.
   const auto graphs_of_pilots = static_cast<double>(search.rows.size());
   const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(search));
   const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
   const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * search.sites(),
-               of_lattice = std::max(low - of_pilots, kLeastDisorder * all) * search.sites();
+               of_lattice = std::max(low - of_pilots, kMinDisorder * all) * search.sites();
   search.equilibrate = std::max(search.equilibrate, equilibration(search.data.length));
   const auto measure = [&search](double updates) {
-    const auto least = static_cast<double>(averages_itself(search) ? kPilotMeasure : kLeastMeasure);
-    return static_cast<std::uint64_t>(std::clamp(std::round(updates), least, double{kMostMeasure}));
+    const auto least = static_cast<double>(averages_itself(search) ? kPilotMeasure : kMinMeasure);
+    return static_cast<std::uint64_t>(std::clamp(std::round(updates), least, double{kMaxMeasure}));
   };
   const auto sites_for = [&](std::uint64_t updates) {
     return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
@@ -341,19 +341,20 @@ void begin_last(PointSearch& search) {
       measure(std::sqrt(static_cast<double>(search.equilibrate) * of_update / of_lattice));
   const double dim = search.rule.dim, pilot_edge = search.edge;
   const double by_error =
-      std::pow(std::min(sites_for(search.measure) / kGraphs, kMostSites), 1 / dim);
+      std::pow(std::min(sites_for(search.measure) / kGraphs, kMaxBareSites), 1 / dim);
   search.edge = tiled_edge(
       search.rule.dim, std::max(least_edge(search.rule.dim), even_edge(ratio * search.data.length)),
       even_edge(by_error));
   if (search.sites() >= kLimitSites) return fail(search, too_large());
   const bool many = search.sites() < kHuge && !averages_itself(search);
-  const double least = many ? 2 * kLeastGraphs : kLeastGraphs;
+  const double least = many ? 2 * kMinGraphs : kMinGraphs;
   const double room = least * search.sites() * wanted * wanted - of_lattice;
   if (room > 0) search.measure = std::min(search.measure, measure(1.5 * of_update / room));
   search.last = true;
   const double graphs = std::ceil(0.7 * sites_for(search.measure) / search.sites());
   search.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
-  if (search.rule.has_removed_bonds() && search.sites() < kMostSites && !averages_itself(search)) {
+  if (search.rule.has_removed_bonds() && search.sites() < kMaxBareSites &&
+      !averages_itself(search)) {
     search.graphs = std::max(search.graphs, 24u);
   }
   set_removed(search, pilot.tc.value, pilot.bond);
@@ -363,7 +364,7 @@ void begin_last(PointSearch& search) {
 
 // Moves and narrows the range, enlarges the lattice, or starts the last step.
 void decide_pilot(PointSearch& search, const TreeRoot& root, const TreeTable& table) {
-  if (++search.pilots > kMostPilots)
+  if (++search.pilots > kMaxPilots)
     return fail(search, "the pilots found no temperature with lambda = 1");
   for (std::size_t t = 0; t < root.lambda.size(); ++t) {
     const double size = table.size.col(static_cast<Eigen::Index>(t)).mean();
@@ -425,7 +426,7 @@ void decide_last(PointSearch& search, const TreeRoot& root) {
   const double shift = root.ok ? removed_shift(search.rule, root) : 0;
   if (!root.ok || off_centre(search, root) || shift > kOfRemoved * point.asked) {
     point.edge = 0;
-    if (++search.moves > kMostTreeMoves)
+    if (++search.moves > kMaxTreeMoves)
       return fail(search, "the temperature window does not converge to the root");
     if (!root.ok) {
       search.pilots = 0;
@@ -471,7 +472,7 @@ void decide_last(PointSearch& search, const TreeRoot& root) {
     point.stopped = room > 0 ? fmt::format("more than most_graphs = {} bare lattices are needed",
                                            search.most_graphs)
                              : "the systematic error of the fit is larger than the target";
-  } else if (point.rounds >= kMostRounds) {
+  } else if (point.rounds >= kMaxRounds) {
     point.stopped = "the target was not reached in the last round";
   } else {
     // Errors of few graphs are uncertain, so their number grows at most by a factor of two or four.

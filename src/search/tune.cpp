@@ -26,7 +26,7 @@ constexpr double kEquilibriumTaus = 10;
 constexpr double kAgreement = 1e-3;  // level of the test of hot against cold
 constexpr double kTied = 2;          // joint standard errors
 // Replica exchange: the first cycles that are discarded, and the most measurements of such a run.
-constexpr std::uint64_t kFirstDiscarded = 32, kMostMeasured = 256;
+constexpr std::uint64_t kFirstDiscarded = 32, kMaxMeasured = 256;
 
 bool has_swendsen_wang(std::span<const Updates> candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [](const Updates& c) {
@@ -78,7 +78,7 @@ class Tuner {
       check_spec(*graph_, spec);
       EngineOptions options = setting_.options;
       options.stop = [this] { return stop_.stop_requested(); };
-      const GroupTask task[] = {{*graph_, spec}};
+      const BatchTask task[] = {{*graph_, spec}};
       engine = std::make_unique<TuneEngine>(make_batch(setting_.spec.engine, task, options),
                                             graph_->sites(), spec.replicas, spec.model,
                                             exchange() ? spec.betas.size() : 0, dependence());
@@ -217,7 +217,7 @@ void Tuner::equilibrate_with_exchange() {
   for (std::uint64_t discarded = kFirstDiscarded;; discarded *= 2) {
     const double begin = now();
     spec.equilibrate = discarded;
-    spec.every = (3 * discarded + kMostMeasured - 1) / kMostMeasured;
+    spec.every = (3 * discarded + kMaxMeasured - 1) / kMaxMeasured;
     spec.measure = 3 * discarded / spec.every;
     TaskJob job{.spec = spec};
     job.graph_of = [this](const TaskSpec&) { return graph_; };

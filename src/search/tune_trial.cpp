@@ -21,7 +21,7 @@ namespace rewise {
 namespace {
 
 constexpr std::size_t kFirstSamples = 16;
-constexpr double kLeastSamples = 4;         // in a first turn
+constexpr double kMinSamples = 4;           // in a first turn
 constexpr std::size_t kEnoughToJudge = 64;  // samples required to choose `every`
 constexpr double kSoundLength = 20;         // minimum length of a reliable series, in tau
 constexpr double kManyReplicas = 32;  // with more replicas a shorter series suffices, in proportion
@@ -304,7 +304,7 @@ Standing TuneTrial::standing() const {
     constexpr double better = 4;
     const bool labels = improved_ && candidate_.cluster == ClusterUpdate::swendsen_wang;
     standing.most = (labels ? better : 1) * replicas / (kCheaper * expected_);
-    standing.least_turn = kLeastSamples * expected_;
+    standing.least_turn = kMinSamples * expected_;
     return standing;
   }
   standing.rate = worth();
@@ -330,7 +330,7 @@ double TuneTrial::run(double seconds) {
     // Divides the turn into several timed pieces.
     const double room = std::min((bulk - now()), seconds / 4) / sample_seconds();
     const double wished = std::max<double>(kFirstSamples, static_cast<double>(series_.times()) / 2);
-    step(even(std::clamp(room, series_.times() == 0 ? kLeastSamples : 2.0, wished)), false);
+    step(even(std::clamp(room, series_.times() == 0 ? kMinSamples : 2.0, wished)), false);
     adapt();
   } while (now() < bulk);
   // At least 16 samples at first, because other load on the machine may have used up the time.
@@ -431,10 +431,10 @@ void TuneTrial::judge() {
 void TuneTrial::adapt() {
   if (series_.longest_segment() < kEnoughToJudge) return;
   judge();
-  if (noise_.m2.tau.value > kMostTau || !noise_.m2.found) {
+  if (noise_.m2.tau.value > kMaxTau || !noise_.m2.found) {
     series_.halve();
     every_ *= 2;
-  } else if (noise_.m2.tau.value < kLeastTau && every_ > 1) {
+  } else if (noise_.m2.tau.value < kMinTau && every_ > 1) {
     series_.clear();
     every_ = std::max<std::uint64_t>(1, every_ / 4);
   } else {

@@ -6,8 +6,8 @@
 // which take 0.25 s to restore). A series consists of segments, one per uninterrupted sequence of
 // turns, and no lag crosses segments.
 //
-// Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMostTau samples, every second
-// sample is dropped and `every` doubles. If it is below kLeastTau samples (only after a wrong early
+// Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMaxTau samples, every second
+// sample is dropped and `every` doubles. If it is below kMinTau samples (only after a wrong early
 // guess), the series restarts with a quarter of `every`. tau thus stays within 2 to 20 samples for
 // any length of a cycle.
 //
@@ -32,7 +32,7 @@
 
 namespace rewise {
 
-inline constexpr double kLeastTau = 2, kMostTau = 14;  // samples
+inline constexpr double kMinTau = 2, kMaxTau = 14;  // samples
 
 // One engine shared by the candidates of one cluster update.
 class TuneEngine {

@@ -63,7 +63,7 @@ bool proc_is_ours() {
 
 // The text of the file. Nothing if there is no file, "" if the path is not a file.
 std::optional<std::string> read_lease(const fs::path& path) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMax = 4096;
   // O_NONBLOCK: opening must not block if the name belongs to a pipe.
   const int file = syscalls().open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
   if (file < 0 && errno == ENOENT) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<std::string> read_lease(const fs::path& path) {
   struct stat status {};
   std::string text;
   int error = ::fstat(file, &status) != 0 ? errno : 0;
-  while (error == 0 && S_ISREG(status.st_mode) && text.size() < kMost) {
+  while (error == 0 && S_ISREG(status.st_mode) && text.size() < kMax) {
     char bytes[1024];
     const ssize_t got = syscalls().read(file, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) continue;

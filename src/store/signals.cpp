@@ -136,7 +136,7 @@ void release_stop_signals() {
 }
 
 void install_stop_signals() {
-  stop_question = [] { return stop_signal() != 0; };
+  stop_request_hook = [] { return stop_signal() != 0; };
   const bool keep_hangup = is_ignored(SIGHUP);
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGXCPU}) handle(number);
   if (!keep_hangup) handle(SIGHUP);
@@ -154,7 +154,8 @@ StopToken::StopToken(std::optional<std::chrono::duration<double>> limit) {
 }
 
 bool StopToken::stop_requested() const {
-  return stop_signal() != 0 || stop_asked() || (end_ && std::chrono::steady_clock::now() >= *end_);
+  return stop_signal() != 0 || stop_requested_now() ||
+         (end_ && std::chrono::steady_clock::now() >= *end_);
 }
 
 std::string signal_name(int number) {

@@ -233,10 +233,10 @@ void write_parts(h5::Group& group, const StateRecord& state) {
 }
 
 void read_parts(const h5::Group& group, StateRecord& state) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
   state.rows = group.get<std::uint64_t>("rows");
   state.row_bytes = group.get<std::uint64_t>("row_bytes");
-  require(state.rows > 0 && state.row_bytes > 0 && state.rows < kMost / state.row_bytes,
+  require(state.rows > 0 && state.row_bytes > 0 && state.rows < kMax / state.row_bytes,
           "the state has no size");
   const h5::Group parts = group.group("parts");
   const h5::Array<std::uint64_t> ends = parts.read<std::uint64_t>("bytes", 2);

@@ -42,11 +42,11 @@ std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
              : own.make(graph, extents, spec, options);
 }
 
-std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const BatchTask> tasks,
                                         const EngineOptions& options) {
   if (const auto make = factory(engine).make_batch) return make(tasks, options);
   std::vector<std::unique_ptr<Engine>> engines;
-  for (const GroupTask& task : tasks) {
+  for (const BatchTask& task : tasks) {
     engines.push_back(make_engine(engine, task.graph, task.spec, options));
   }
   return make_plain_batch(std::move(engines));

@@ -27,7 +27,7 @@ inline std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph& graph
   return make_engine(engine, &graph, {}, spec, options);
 }
 // Creates engines for several graphs. They share kernel launches if EngineFactory::batches().
-std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const GroupTask> tasks,
+std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const BatchTask> tasks,
                                         const EngineOptions& options);
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
 // method is unknown or belongs to another cluster update.

@@ -67,10 +67,10 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
-  if (replicas < static_cast<Eigen::Index>(kLeastGroup) || times < 1) return "";
+  if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
   const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
-  const bool both = of_start[0].size() >= kLeastGroup && of_start[1].size() >= kLeastGroup;
+  const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
     units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);

@@ -25,7 +25,7 @@ namespace rewise {
 inline constexpr double kEquilibriumLevel = 1e-4;
 
 // Minimum number of tau_int before the first measurement used, if the halves agree.
-inline constexpr double kLeastTaus = 5;
+inline constexpr double kMinTaus = 5;
 
 // The halves of one graph, per temperature and observable (e, |m|, m^2): [T, 3]. No rows if the
 // task has fewer than two replicas of either start.
@@ -46,7 +46,7 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
     const TaskData& data, Dependence dependence = Dependence::none);
 
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
-inline constexpr std::size_t kLeastGroup = 8;
+inline constexpr std::size_t kMinGroup = 8;
 
 // Describes how replicas are stuck; "" if none is. Either
 //

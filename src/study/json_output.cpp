@@ -13,7 +13,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kDigest = "digest";
-constexpr int kMostNested = 64;  // nested brackets; the writer is recursive
+constexpr int kMaxNested = 64;  // nested brackets; the writer is recursive
 
 std::string digest_of(const Json& json) {
   const std::string text = json.dump();
@@ -31,7 +31,7 @@ bool nested_too_deep(std::string_view text) {
     if (quoted) continue;
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    if (depth > kMostNested) return true;
+    if (depth > kMaxNested) return true;
   }
   return false;
 }

@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kQuietStart = 0.5;                     // seconds; shorter work shows no progress
 constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two lines
-constexpr double kMostGuessed = 0.25;  // largest guessed fraction of the remaining work
-constexpr double kLeastMeasured = 2;   // seconds before a speed is computed
-constexpr double kRounding = 1e-9;     // relative rounding error of sums of work
-constexpr double kLeastShare =
+constexpr double kMaxGuessed = 0.25;  // largest guessed fraction of the remaining work
+constexpr double kMinMeasured = 2;    // seconds before a speed is computed
+constexpr double kRounding = 1e-9;    // relative rounding error of sums of work
+constexpr double kMinShare =
     0.02;  // fraction of all work; the first tasks are small and not representative
 
 }  // namespace
@@ -35,7 +35,7 @@ void WorkPace::skip(double work) { done_ += work; }
 void WorkPace::begin_stage(double now) { marks_.assign(1, {now, worked_}); }
 
 bool WorkPace::known() const {
-  return total_ > 0 && guessed_ <= kMostGuessed * std::max(total_ - done_, 0.0);
+  return total_ > 0 && guessed_ <= kMaxGuessed * std::max(total_ - done_, 0.0);
 }
 
 std::optional<int> WorkPace::share() {
@@ -51,13 +51,13 @@ std::optional<int> WorkPace::share() {
 std::optional<double> WorkPace::left(double now) const {
   if (!known() || marks_.empty()) return std::nullopt;
   if (done_ > (1 + kRounding) * total_) return std::numeric_limits<double>::infinity();
-  if (worked_ < kLeastShare * total_ && now < 60) return std::nullopt;
-  const double from = std::min(now / 2, now - kLeastMeasured);
+  if (worked_ < kMinShare * total_ && now < 60) return std::nullopt;
+  const double from = std::min(now / 2, now - kMinMeasured);
   auto mark = std::partition_point(marks_.begin(), marks_.end(),
                                    [&](const Mark& m) { return m.time <= from; });
   if (mark != marks_.begin()) --mark;
   const double seconds = now - mark->time, work = worked_ - mark->worked;
-  if (seconds < kLeastMeasured || !(work > 0)) return std::nullopt;
+  if (seconds < kMinMeasured || !(work > 0)) return std::nullopt;
   return seconds * std::max(total_ - done_, 0.0) / work;
 }
 

@@ -62,7 +62,7 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
         replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, dependence);
     const auto of_start = replicas_by_start(task, dependence);
     for (const auto& group : of_start) {
-      if (group.size() < kLeastGroup) continue;
+      if (group.size() < kMinGroup) continue;
       for (Eigen::Index o = 0; o < 3; ++o) {
         std::vector<double> values;
         for (const Eigen::Index r : group) values.push_back(change(r, o));
@@ -97,8 +97,8 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
 // not tell the two cases apart: differences between valleys enter it. Returns a description, or ""
 // if the averages agree.
 constexpr Eigen::Index kBlocks = 10;
-constexpr double kMostScatter = 4;        // of the variances
-constexpr double kMostCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
+constexpr double kMaxScatter = 4;        // of the variances
+constexpr double kMaxCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
 
 std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   const Eigen::Index length = s.bond_sums.rows() / kBlocks;
@@ -121,8 +121,8 @@ std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   for (Eigen::Index o = 0; o < 3; ++o) {
     const double between = (average.col(o) - average.col(o).mean()).square().sum() / free;
     const double within = square.col(o).mean(), expected = within / kBlocks;
-    if (!(within > 0) || !(between > kMostScatter * expected)) continue;
-    if (next.col(o).mean() > kMostCorrelation * within) continue;
+    if (!(within > 0) || !(between > kMaxScatter * expected)) continue;
+    if (next.col(o).mean() > kMaxCorrelation * within) continue;
     const boost::math::fisher_f_distribution<double> ratio(
         free, static_cast<double>(replicas * (kBlocks - 1)));
     if (3 * boost::math::cdf(boost::math::complement(ratio, between / expected)) > level) continue;
@@ -204,7 +204,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                        exchange ? "raise --equilibrate and --measure"
                                 : fmt::format("use {}, or another schedule", with_exchange)));
   }
-  if (check.ok() && compared && dropped < kLeastTaus * tau.value) {
+  if (check.ok() && compared && dropped < kMinTaus * tau.value) {
     check.warnings.push_back(fmt::format(
         "{} cycles before the first measurement are few for a tau of {}: raise --equilibrate",
         dropped, tau_text(tau)));

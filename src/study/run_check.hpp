@@ -19,7 +19,7 @@
 // Replica exchange without any round trip is a warning: the checks above do not see slow changes
 // that only exchange can make.
 //
-// It is rejected as "too-short" if errors come from time blocks shorter than kLeastBlockTaus
+// It is rejected as "too-short" if errors come from time blocks shorter than kMinBlockTaus
 // tau_int.
 //
 // False alarms: each t or F test has the level kEquilibriumLevel for all temperatures and

@@ -15,12 +15,12 @@
 namespace rewise {
 namespace {
 
-constexpr std::uint64_t kMostSeedOfFile = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxSeedOfFile = std::numeric_limits<std::int64_t>::max();
 // What parse_duration() reads (src/store/signals.hpp).
 constexpr const char* kTimes =
     "a time such as 90s, 5min, 1d12h, 1:30:00 (h:min:s) or 1-12:00:00 (days-h:min:s); a number "
     "without a unit: seconds";
-constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxCycles = std::uint64_t{1} << 32;
 
 // Values as TOML.
 
@@ -121,7 +121,7 @@ std::vector<Setting> study_and_lattice() {
       {.table = "study",
        .key = "seed",
        .type = "integer",
-       .most = kMostSeedOfFile,
+       .most = kMaxSeedOfFile,
        .help = "seed of the random numbers: same seed, same results",
        .more = "In a study, also the seed of its networks",
        .example = "7",
@@ -366,8 +366,8 @@ std::vector<Setting> model_and_sampling() {
        .key = "shortcut_strength",
        .type = "number",
        .standard = "1.0",
-       .lowest = -kMostCoupling / 8,
-       .highest = kMostCoupling / 8,
+       .lowest = -kMaxCoupling / 8,
+       .highest = kMaxCoupling / 8,
        .help = "factor of the couplings of shortcuts",
        .example = "0.5",
        .text = [](C c) { return unless(c.model.interactions.shortcut_strength, 1); },
@@ -392,8 +392,8 @@ std::vector<Setting> model_and_sampling() {
        .key = "field",
        .type = "number",
        .standard = "0.0",
-       .lowest = -kMostCoupling / 2,
-       .highest = kMostCoupling / 2,
+       .lowest = -kMaxCoupling / 2,
+       .highest = kMaxCoupling / 2,
        .help = "field h of every site (ising)",
        .example = "0.1",
        .text = [](C c) { return unless(c.model.interactions.field, 0); },
@@ -418,7 +418,7 @@ std::vector<Setting> model_and_sampling() {
        .key = "field_width",
        .type = "number",
        .standard = "1.0",
-       .highest = kMostCoupling / 16,
+       .highest = kMaxCoupling / 16,
        .help = "width of the random field",
        .example = "0.5",
        .text =
@@ -599,7 +599,7 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "equilibrate",
        .type = "integer",
-       .most = kMostCycles,
+       .most = kMaxCycles,
        .unit = "cycles",
        .help = "cycles before the first measurement",
        .more = "\"auto\": until pilots from ordered and from random starts agree",
@@ -610,7 +610,7 @@ std::vector<Setting> model_and_sampling() {
        .key = "measure",
        .type = "integer",
        .least = 2,
-       .most = kMostCycles,
+       .most = kMaxCycles,
        .help = "number of measurements per replica",
        .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0",
        .example = "400",
@@ -620,7 +620,7 @@ std::vector<Setting> model_and_sampling() {
        .key = "every",
        .type = "integer",
        .least = 1,
-       .most = kMostCycles,
+       .most = kMaxCycles,
        .unit = "cycles",
        .help = "cycles per measurement",
        .more = "\"auto\": by the autocorrelation time of pilots",

@@ -56,7 +56,7 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
   } else {
     const double largest = spec.model.interactions.energy_unit() == 1
                                ? static_cast<double>(bonds)
-                               : static_cast<double>(bonds + sites) * kMostCoupling / kFixedUnit;
+                               : static_cast<double>(bonds + sites) * kMaxCoupling / kFixedUnit;
     const auto most = static_cast<std::int64_t>(std::fmin(largest, 0x1p62));
     check_range(task.bond_sum, -most, most, "minus an energy");
   }

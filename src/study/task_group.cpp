@@ -21,11 +21,11 @@ namespace {
 // Work that keeps a device busy: words per sweep, and word groups whose clusters grow at once (an
 // H200 needs 2.1 us per Wolff update of L = 1024 with 4 word groups, 0.6 us with 32:
 // tests/bench/RESULTS.md). Memory limits the number of word groups and the series of a group.
-constexpr double kFillingWords = 1 << 22, kFillingGroups = 32, kMostWords = 1 << 26;
+constexpr double kFillingWords = 1 << 22, kFillingGroups = 32, kMaxWords = 1 << 26;
 constexpr double kWorthwhile = 16;  // a group that fills 1/16 of the device sweeps at full speed
 // Above this size, writing the files takes about as long as the engines.
 constexpr double kLargeSeries = 64.0 * (1 << 20);  // bytes
-constexpr double kMostSeries = 2.0 * (1 << 30);    // bytes
+constexpr double kMaxSeries = 2.0 * (1 << 30);     // bytes
 
 std::mutex& preparation_mutex(int device) {
   static std::mutex guard;
@@ -179,7 +179,7 @@ std::unique_ptr<EngineBatch> TaskGroup::make_engines() const {
   const EngineKind engine = running_.front()->spec().engine;
   EngineOptions options = run_.engine;
   options.stop = [this] { return run_.stop.stop_requested(); };
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   std::vector<std::unique_ptr<Engine>> regular;
   for (const ClaimedTask* task : running_) {
     const EngineSpec spec = task->engine_spec();
@@ -302,7 +302,7 @@ bool run_together(const TaskSpec& a, const TaskSpec& b) {
 }
 
 double filling_groups(double sites) {
-  const double room = std::min(kFillingGroups, std::floor(kMostWords / sites));
+  const double room = std::min(kFillingGroups, std::floor(kMaxWords / sites));
   return std::max({std::ceil(kFillingWords / sites), room, 1.0});
 }
 
@@ -313,10 +313,10 @@ GroupSize group_size(const TaskSpec& spec) {
   const double filling = filling_groups(site_count(spec));
   const double tasks = std::ceil(filling / (replicas / 32));
   const auto count = [](double wanted) {
-    return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostBatch)));
+    return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMaxBatch)));
   };
-  const double launched = std::floor(kMostGroups / std::ceil(replicas / 32));
-  const std::size_t most = count(std::min({tasks, launched, kMostSeries / series}));
+  const double launched = std::floor(kMaxGroups / std::ceil(replicas / 32));
+  const std::size_t most = count(std::min({tasks, launched, kMaxSeries / series}));
   const auto holding = [&](double word_groups) {
     return std::min(most, count(std::ceil(word_groups / (replicas / 32))));
   };

@@ -30,7 +30,7 @@ Value tau_of(RealSeries series, double every) {
 }
 
 // Number of blocks that each replica is divided into: about 2 kFewReplicas in all, or fewer that
-// are kLeastBlockTaus tau_int long, but at least kFewestBlocks in all. `tau` in measurements.
+// are kMinBlockTaus tau_int long, but at least kFewestBlocks in all. `tau` in measurements.
 Eigen::Index block_count(Eigen::Index replicas, Eigen::Index times, double tau) {
   if (replicas >= kFewReplicas || times < 1) return 1;
   const auto per_replica = [&](Eigen::Index all) {
@@ -38,7 +38,7 @@ Eigen::Index block_count(Eigen::Index replicas, Eigen::Index times, double tau) 
   };
   const Eigen::Index most = std::clamp<Eigen::Index>(2 * kFewReplicas / replicas, 1, times);
   const Eigen::Index fewest = std::min(per_replica(kFewestBlocks), most);
-  const double fitting = static_cast<double>(times) / (kLeastBlockTaus * std::max(tau, 0.5));
+  const double fitting = static_cast<double>(times) / (kMinBlockTaus * std::max(tau, 0.5));
   const Eigen::Index wanted = fitting < static_cast<double>(most)
                                   ? std::max(fewest, static_cast<Eigen::Index>(std::floor(fitting)))
                                   : most;
@@ -338,7 +338,7 @@ bool blocks_too_short(const TemperatureResult& result, double every) {
   if (result.block_length == 0 || result.longest_tau.value == 0) return false;
   return !std::isfinite(result.longest_tau.error) ||
          static_cast<double>(result.block_length) * every <
-             kLeastBlockTaus * result.longest_tau.value;
+             kMinBlockTaus * result.longest_tau.value;
 }
 
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {

@@ -17,13 +17,13 @@
 
 namespace rewise {
 
-// With fewer replicas, each is divided into time blocks. Blocks of kLeastBlockTaus tau_int
+// With fewer replicas, each is divided into time blocks. Blocks of kMinBlockTaus tau_int
 // underestimate errors by about 13%, longer ones by less. kFewestBlocks determine an error to
 // within a quarter.
 inline constexpr int kFewReplicas = 16;
 // As many, if Houdayer moves make two replicas one member of a sample.
 constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas : kFewReplicas; }
-inline constexpr double kLeastBlockTaus = 4;
+inline constexpr double kMinBlockTaus = 4;
 inline constexpr int kFewestBlocks = 8;
 
 // Moments of the order parameter from cluster sizes; NaN if the update does not measure them. For
@@ -111,7 +111,7 @@ void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntS
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
 
-// Whether errors are too small because they come from time blocks shorter than kLeastBlockTaus
+// Whether errors are too small because they come from time blocks shorter than kMinBlockTaus
 // tau_int.
 bool blocks_too_short(const TemperatureResult& result, double every);
 

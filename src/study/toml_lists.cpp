@@ -7,7 +7,7 @@
 namespace rewise {
 namespace {
 
-constexpr std::size_t kMostEntries = 10'000;
+constexpr std::size_t kMaxEntries = 10'000;
 
 }  // namespace
 
@@ -20,9 +20,9 @@ std::vector<const toml::node*> need_list(const TomlSection& section, std::string
     section.fail(key, node, fmt::format("{} where {} is expected", toml_type(node), allowed));
   }
   if (list->empty()) section.fail(key, node, fmt::format("the list is empty ({})", allowed));
-  if (list->size() > kMostEntries) {
+  if (list->size() > kMaxEntries) {
     section.fail(key, node,
-                 fmt::format("the list has {} entries (at most {})", list->size(), kMostEntries));
+                 fmt::format("the list has {} entries (at most {})", list->size(), kMaxEntries));
   }
   std::vector<const toml::node*> entries;
   for (const toml::node& entry : *list) entries.push_back(&entry);

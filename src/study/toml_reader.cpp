@@ -38,9 +38,9 @@ class CharacterCheck {
     }
     std::string ascii;
     std::size_t copied = 0;  // bytes of the text copied so far
-    if (text_.size() > kMostText) {
+    if (text_.size() > kMaxText) {
       throw Error(ExitCode::usage, fmt::format("{}: the file has {} bytes (at most {})", file_,
-                                               text_.size(), kMostText));
+                                               text_.size(), kMaxText));
     }
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const auto byte = static_cast<unsigned char>(text_[at_]);
@@ -93,8 +93,8 @@ class CharacterCheck {
     if ((c == ']' || c == '}') && brackets_ > 0) --brackets_;
     if (c == '.') ++dots_;
     if (c == '=' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}') dots_ = 0;
-    if (brackets_ > kMostNested) fail(fmt::format("more than {} nested brackets", kMostNested));
-    if (dots_ > kMostNested) fail(fmt::format("more than {} dots in a key", kMostNested));
+    if (brackets_ > kMaxNested) fail(fmt::format("more than {} nested brackets", kMaxNested));
+    if (dots_ > kMaxNested) fail(fmt::format("more than {} dots in a key", kMaxNested));
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -102,8 +102,8 @@ class CharacterCheck {
                                              at_ - line_begin_ + 1, what));
   }
 
-  static constexpr std::size_t kMostText = std::size_t{1} << 22;  // bytes
-  static constexpr int kMostNested = 16;
+  static constexpr std::size_t kMaxText = std::size_t{1} << 22;  // bytes
+  static constexpr int kMaxNested = 16;
 
   std::string_view text_;
   const std::string& file_;

@@ -158,7 +158,7 @@ TEST_CASE("multispin couplings: each graph of a batch makes the same moves as al
         for (const std::uint64_t seed : {1, 2, 3, 4}) {
           graphs.push_back(build_graph({{16, 12}, 0.2, rule, seed}));
         }
-        std::vector<GroupTask> tasks;
+        std::vector<BatchTask> tasks;
         for (std::size_t k = 0; k < graphs.size(); ++k) {
           EngineSpec spec = spec_of(model, LocalUpdate::metropolis, moves);
           spec.seed = 10 + k;

@@ -27,7 +27,7 @@ struct Sweeper {
   void sweep(Words& words, SweepPlace place) {
     const EngineOptions options;
     std::atomic<bool> stopped{false};
-    StopWatch watch(options, stopped);
+    StopPoll watch(options, stopped);
     REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, watch, aside.data(), words.data(), place));
   }
 

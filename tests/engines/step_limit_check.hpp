@@ -18,14 +18,14 @@ namespace rewise::oracle {
 // `last` is a schedule of three steps. Returns the hash of the configuration after the last step.
 inline std::uint64_t check_step_limit(const std::function<std::unique_ptr<Engine>()>& make,
                                       const Schedule& last) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 32;
   const auto engine = make(), by_steps = make();
-  for (const std::uint64_t cycles : {kMost, kMost + 1, ~std::uint64_t{0}}) {
+  for (const std::uint64_t cycles : {kMax, kMax + 1, ~std::uint64_t{0}}) {
     CHECK_THROWS_AS(engine->advance({1, 0}, cycles), Error);
   }
   EngineState state = engine->save();
   const std::uint64_t first = engine->trajectory_hash();
-  state.step = kMost - 3;
+  state.step = kMax - 3;
   engine->restore(state);
   by_steps->restore(state);
   CHECK_THROWS_AS(engine->advance(last, 2), Error);
@@ -37,11 +37,11 @@ inline std::uint64_t check_step_limit(const std::function<std::unique_ptr<Engine
   const std::uint64_t hash = engine->trajectory_hash();
   CHECK(hash != first);
   CHECK(hash == by_steps->trajectory_hash());
-  CHECK(engine->save().step == kMost);
+  CHECK(engine->save().step == kMax);
   CHECK_THROWS_AS(engine->advance({1, 0}, 1), Error);
   by_steps->restore(engine->save());
   CHECK_THROWS_AS(by_steps->advance({1, 0}, 1), Error);
-  state.step = kMost + 1;
+  state.step = kMax + 1;
   CHECK_THROWS_AS(engine->restore(state), Error);
   return hash;
 }

@@ -177,7 +177,7 @@ class Arrays {
 // from memory, as in sweeps within blocks.
 template <int kVec, CellRule kRule>
 struct LoneThreads : Block<kVec, 1, most_quick(kRule)> {
-  static constexpr int kMost = most_quick(kRule);
+  static constexpr int kMax = most_quick(kRule);
 
   DigitsInMemory<kVec> digits(const BlockUpdate& s, const DeviceWarp& warp) const {
     return {s, warp};
@@ -227,7 +227,7 @@ class HostCells final : public MultispinEngine {
     sweep.first_step = &first_step_;
     sweep.stream = static_cast<std::uint32_t>(local_stream(spec_.local));
     sweep.rule = cell_rule(spec_.model, spec_.local);
-    sweep.field = nearest_fixed(spec_.model.interactions.field_of_all());
+    sweep.field = nearest_fixed(spec_.model.interactions.uniform_field());
     sweep.heat_bath = spec_.local == LocalUpdate::glauber;
     sweep.word_groups = word_groups_;
     sweep.vec = vec_;

@@ -25,7 +25,7 @@ constexpr Rule kRules[] = {Rule::rewire, Rule::add, Rule::swap};
 // Graphs of one lattice with different p, rules, seeds and temperatures.
 struct Fleet {
   std::vector<std::unique_ptr<Graph>> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
 
   Fleet(const std::vector<std::uint32_t>& extents, std::size_t count, LocalUpdate local,
         std::size_t temperatures, std::uint32_t replicas) {
@@ -137,7 +137,7 @@ TEST_CASE("interleaved words of six and eight groups make the moves of the CPU",
                   << temperatures * replicas / 32 << " schedule " << to_string(schedule) << " form "
                   << static_cast<int>(form));
       Fleet fleet(shape, count, local, temperatures, replicas);
-      for (GroupTask& task : fleet.tasks) task.spec.cluster = cluster;
+      for (BatchTask& task : fleet.tasks) task.spec.cluster = cluster;
       auto cuda = fleet.together(0, form);
       auto cpu = fleet.together(-1, form);
       const auto who = all_of(*cuda);

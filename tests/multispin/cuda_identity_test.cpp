@@ -146,7 +146,7 @@ TEST_CASE("a batch continues from members at different points of a cycle", "[gpu
   EngineOptions cpu, gpu;
   gpu.device = 0;
   cpu.stop_grain = 64;
-  const std::vector<GroupTask> tasks(3, {graph, spec});
+  const std::vector<BatchTask> tasks(3, {graph, spec});
   const auto batch = make_multispin_batch(tasks, gpu);
   for (std::size_t k = 0; k < tasks.size(); ++k) {
     std::atomic<std::size_t> asked{0};

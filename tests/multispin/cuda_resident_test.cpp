@@ -16,7 +16,7 @@ using namespace rewise;
 
 struct Fleet {
   std::vector<std::unique_ptr<Graph>> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   std::vector<std::size_t> all;
 
   Fleet(const std::vector<std::uint32_t>& extents, std::size_t count, LocalUpdate local,

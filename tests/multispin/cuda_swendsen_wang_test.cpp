@@ -91,7 +91,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA: sums with weights equal the CPU
 TEST_CASE("a batch of bare lattices on CUDA has the same sums with weights as each alone",
           "[gpu]") {
   std::vector<Graph> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   for (const std::uint64_t seed : {1, 2, 3}) {
     GraphSpec spec{{40, 72}, 0.2, Rule::rewire, seed};
     spec.bare = seed != 2;
@@ -141,7 +141,7 @@ TEST_CASE("sums over pairs of clusters on CUDA equal the CPU", "[gpu]") {
 TEST_CASE("sums over pairs of clusters on CUDA from first_pair_step on, also of long series",
           "[gpu]") {
   std::vector<Graph> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   for (const std::uint64_t seed : {1, 2, 3}) {
     GraphSpec spec{{40, 72}, 0.2, seed == 2 ? Rule::add : Rule::rewire, seed};
     spec.bare = true;
@@ -227,7 +227,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA, few cases", "[gpu]") {
 
 TEST_CASE("Swendsen-Wang updates of a batch on CUDA", "[gpu]") {
   std::vector<Graph> graphs;
-  std::vector<GroupTask> tasks;
+  std::vector<BatchTask> tasks;
   for (const std::uint64_t seed : {1, 2, 3}) {
     graphs.push_back(build_graph({{40, 72}, 0.2, Rule::rewire, seed}));
   }

@@ -128,7 +128,7 @@ TEST_CASE("every form of Wolff updates of a batch on CUDA", "[gpu]") {
     graphs.push_back(build_graph({{40, 36}, 0.2, Rule::rewire, seed}));
   }
   for (const WolffForm form : kForms) {
-    std::vector<GroupTask> tasks;
+    std::vector<BatchTask> tasks;
     for (const Graph& graph : graphs) {
       EngineSpec spec = spec_of({1.8, 2.6}, 32);
       spec.seed += tasks.size();

@@ -31,7 +31,7 @@ TEST_CASE("little work: the rule of thumb, kept even if more work is added") {
 TEST_CASE("work that takes this machine little time is not tuned, even if one core needs long") {
   const Workplace place;
   ScheduleWish w = wish(0.1, kWorthTuning);
-  w.seconds = 0.9 * kLeastTuning / kTuneShare;
+  w.seconds = 0.9 * kMinTuning / kTuneShare;
   w.fallback = {{1, 9}, ClusterUpdate::swendsen_wang};
   const ChosenSchedule chosen = choose_schedule(place / "study", w, StopToken());
   CHECK(chosen.schedule == Schedule{1, 9});

@@ -21,6 +21,6 @@ inline ScheduleWish open_wish(double p, double work) {
   return w;
 }
 
-inline constexpr double kWorthTuning = 1.01 * kLeastTuning / kTuneShare;
+inline constexpr double kWorthTuning = 1.01 * kMinTuning / kTuneShare;
 
 }  // namespace rewise::oracle

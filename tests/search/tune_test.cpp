@@ -113,12 +113,12 @@ TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
     INFO(to_string(row.candidate) << ": " << plain.value << "(" << plain.error << ") and "
                                   << tuned.value << "(" << tuned.error << "), every "
                                   << row.figures.every);
-    // A spacing of up to half a tau (kLeastTau samples) increases tau by up to 2%.
+    // A spacing of up to half a tau (kMinTau samples) increases tau by up to 2%.
     CHECK(std::abs(plain.value - tuned.value) <
           4 * std::hypot(plain.error, tuned.error) + 0.02 * plain.value);
     const double samples = tuned.value / static_cast<double>(row.figures.every);
     CHECK(samples < 20);
-    CHECK((samples >= kLeastTau || row.figures.every == 1));
+    CHECK((samples >= kMinTau || row.figures.every == 1));
   }
   CHECK(result.rows[0].figures.every > 1);  // tau of Metropolis is above 14
 }

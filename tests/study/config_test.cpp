@@ -12,12 +12,12 @@ using namespace rewise;
 
 namespace {
 
-const std::string kLeast = "[lattice]\ndim = 2\nsizes = [64, 32]\np = [0.1, 0]\n";
+const std::string kMin = "[lattice]\ndim = 2\nsizes = [64, 32]\np = [0.1, 0]\n";
 
 }  // namespace
 
 TEST_CASE("everything but dim, sizes and p has a default") {
-  const StudyConfig config = parse_study_config(kLeast, "s.toml");
+  const StudyConfig config = parse_study_config(kMin, "s.toml");
   CHECK(config.name == "study");
   CHECK(config.seed == 1);
   CHECK(config.dim() == 2);
@@ -54,9 +54,9 @@ TEST_CASE("whole numbers may be written with a power of ten, and remain whole nu
 }
 
 TEST_CASE("a byte order mark before a configuration is skipped") {
-  CHECK(to_toml(parse_study_config("\xEF\xBB\xBF" + kLeast, "s.toml")) ==
-        to_toml(parse_study_config(kLeast, "s.toml")));
-  CHECK_THROWS_AS(parse_study_config(kLeast + "\xEF\xBB\xBF", "s.toml"), Error);
+  CHECK(to_toml(parse_study_config("\xEF\xBB\xBF" + kMin, "s.toml")) ==
+        to_toml(parse_study_config(kMin, "s.toml")));
+  CHECK_THROWS_AS(parse_study_config(kMin + "\xEF\xBB\xBF", "s.toml"), Error);
 }
 
 TEST_CASE("names of graph files remain readable in study.toml, and read back the same") {
@@ -118,7 +118,7 @@ TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the orde
 }
 
 TEST_CASE("a range of temperatures without a count is for replica exchange") {
-  const std::string head = kLeast + "[sampling]\nschedule = \"1:0\"\n";
+  const std::string head = kMin + "[sampling]\nschedule = \"1:0\"\n";
   const std::string range = "temperatures = {from = 0.9, to = 2}\n";
   const StudyConfig config = parse_study_config(head + "exchange = true\n" + range, "s.toml");
   REQUIRE(config.temperature_range);
@@ -135,7 +135,7 @@ TEST_CASE("a range of temperatures without a count is for replica exchange") {
 
 TEST_CASE("the cluster update is automatic if the schedule is") {
   const auto cluster = [](const std::string& sampling) {
-    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").cluster;
+    return parse_study_config(kMin + "[sampling]\n" + sampling, "s.toml").cluster;
   };
   CHECK(!cluster("cluster = \"auto\"\n"));
   CHECK(!cluster("schedule = \"auto\"\n"));
@@ -150,7 +150,7 @@ TEST_CASE("the cluster update is automatic if the schedule is") {
 
 TEST_CASE("a schedule may name its updates, as tables do") {
   const auto read = [](const std::string& sampling) {
-    return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
+    return one_per_p(parse_study_config(kMin + "[sampling]\n" + sampling, "s.toml"), "s.toml");
   };
   const std::string keys = "local = \"glauber\"\ncluster = \"swendsen-wang\"\nschedule = \"4:1\"\n";
   CHECK(to_toml(read("schedule = \"glauber/swendsen-wang/4:1\"\n")) == to_toml(read(keys)));
@@ -177,10 +177,10 @@ TEST_CASE("a schedule may name its updates, as tables do") {
 
 TEST_CASE("tc accepts lists of schedules and cluster updates, one per p in any order of p") {
   const auto read = [](const std::string& sampling) {
-    return one_per_p(parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml"), "s.toml");
+    return one_per_p(parse_study_config(kMin + "[sampling]\n" + sampling, "s.toml"), "s.toml");
   };
   constexpr auto wolff = ClusterUpdate::wolff, labels = ClusterUpdate::swendsen_wang;
-  // In kLeast p = 0.1 comes before 0.
+  // In kMin p = 0.1 comes before 0.
   const StudyConfig both =
       read("schedule = [\"16:1\", \"4:1\"]\ncluster = [\"wolff\", \"swendsen-wang\"]\n");
   CHECK(both.schedule_of(0) == Schedule{4, 1});
@@ -230,14 +230,14 @@ TEST_CASE("tc accepts lists of schedules and cluster updates, one per p in any o
 
 TEST_CASE("the model has its own table, and its keys are also read from their old place") {
   const std::string now = to_toml(parse_study_config(
-      kLeast + "[model]\nname = \"potts\"\nq = 3\n[sampling]\nmeasure = 9\n", "s.toml"));
+      kMin + "[model]\nname = \"potts\"\nq = 3\n[sampling]\nmeasure = 9\n", "s.toml"));
   CHECK(now.find("\n[model]\nname = \"potts\"\nq = 3\n\n[sampling]\n") != std::string::npos);
   CHECK(now.find("\nmodel = ") == std::string::npos);
   const std::string old = "[sampling]\nmeasure = 9\nmodel = \"potts\"\n";
-  CHECK(to_toml(parse_study_config(kLeast + old + "q = 3\n", "s.toml")) == now);
+  CHECK(to_toml(parse_study_config(kMin + old + "q = 3\n", "s.toml")) == now);
   const auto says = [&](const std::string& rest) -> std::string {
     try {
-      parse_study_config(kLeast + rest, "s.toml");
+      parse_study_config(kMin + rest, "s.toml");
     } catch (const Error& error) {
       CHECK(error.exit_code() == ExitCode::usage);
       return error.what();
@@ -275,7 +275,7 @@ TEST_CASE("every key has a description and a valid example") {
     CHECK(!one.help.empty());
     CHECK(!one.standard.empty());
     CHECK(find_setting(one.table, one.key) == &one);
-    std::string text = one.table == "lattice" ? "" : kLeast;
+    std::string text = one.table == "lattice" ? "" : kMin;
     if (one.table == "lattice") {
       text = one.command == "sweep" && one.key != "files" ? files : "[lattice]\n";
       for (const char* line : {"dim = 2\n", "sizes = [64]\n", "p = [0.1]\n"}) {
@@ -297,7 +297,7 @@ TEST_CASE("every key has a description and a valid example") {
 
 TEST_CASE("a target begins with fewer graphs, unless they are given") {
   const auto graphs = [](const std::string& rest) {
-    return parse_study_config(kLeast + rest, "s.toml").graphs;
+    return parse_study_config(kMin + rest, "s.toml").graphs;
   };
   using Graphs = std::vector<std::uint32_t>;
   CHECK(graphs("[sampling]\ntarget_error = 1e-4\n") == Graphs{32, 32});
@@ -309,13 +309,13 @@ TEST_CASE("a target begins with fewer graphs, unless they are given") {
 
 TEST_CASE("the resolved configuration reads back the same") {
   for (const std::string& text :
-       {kLeast,
-        kLeast + "[study]\nname = \"a.b-c_1\"\nseed = 9\n[sampling]\nmeasure = 7\n"
-                 "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
-        kLeast + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n[run]\n"
-                 "keep_states = false\n",
-        kLeast + "[sampling]\ntemperatures = [2, 2.5, 3]\ntemperature_tasks = [[3.0, 2.0, 4.0], "
-                 "[2.5]]\n"}) {
+       {kMin,
+        kMin + "[study]\nname = \"a.b-c_1\"\nseed = 9\n[sampling]\nmeasure = 7\n"
+               "temperatures = [2.5, 1e-3, 1234567.0e-3]\ntarget_error = 1e-5\n",
+        kMin + "[sampling]\nschedule = \"1:2\"\ncluster = \"swendsen-wang\"\n[run]\n"
+               "keep_states = false\n",
+        kMin + "[sampling]\ntemperatures = [2, 2.5, 3]\ntemperature_tasks = [[3.0, 2.0, 4.0], "
+               "[2.5]]\n"}) {
     const std::string written = to_toml(parse_study_config(text, "s.toml"));
     INFO(written);
     CHECK(to_toml(parse_study_config(written, "written.toml")) == written);
@@ -324,7 +324,7 @@ TEST_CASE("the resolved configuration reads back the same") {
 
 TEST_CASE("temperatures that share a task") {
   const auto tasks = [](const std::string& sampling) {
-    return parse_study_config(kLeast + "[sampling]\n" + sampling, "s.toml").temperature_tasks;
+    return parse_study_config(kMin + "[sampling]\n" + sampling, "s.toml").temperature_tasks;
   };
   CHECK(tasks("temperatures = [2, 3]\n").empty());
   CHECK(tasks("temperatures = [2, 3]\ntemperature_tasks = [[3, 1], [2]]\n") ==
@@ -360,7 +360,7 @@ TEST_CASE("every configuration that comes with the program is valid") {
 
 TEST_CASE("couplings, fields and replica exchange of a study") {
   const auto read = [](const std::string& more) {
-    return parse_study_config(kLeast + more, "s.toml");
+    return parse_study_config(kMin + more, "s.toml");
   };
   const StudyConfig config = read(
       "[model]\ncouplings = \"pm\"\nnegative = 0.25\non = \"shortcuts\"\nfield = 0.5\n"

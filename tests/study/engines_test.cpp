@@ -25,7 +25,7 @@ TEST_CASE("make_engine builds the requested engine") {
   options.threads = 1;
   for (const EngineTraits& engine : engine_registry()) {
     CHECK(make_engine(engine.kind, graph, spec, options)->name() == engine.name);
-    const GroupTask tasks[] = {{graph, spec}, {graph, spec}};
+    const BatchTask tasks[] = {{graph, spec}, {graph, spec}};
     const auto batch = make_batch(engine.kind, tasks, options);
     REQUIRE(batch->size() == 2);
     CHECK(batch->engine(1).name() == engine.name);

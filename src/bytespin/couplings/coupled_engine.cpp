@@ -184,7 +184,7 @@ class CoupledCpuEngine final : public CoupledEngine {
     std::copy(spins.begin(), spins.end(), system(who));
   }
   std::uint32_t advance_system(std::size_t who, const Schedule& schedule, std::uint64_t steps,
-                               StopWatch& watch, Worker& worker);
+                               StopPoll& watch, Worker& worker);
   // Brings all systems to `steps` steps beyond step_. Returns false if stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
   std::vector<std::int64_t> energy_sums();
@@ -205,7 +205,7 @@ class CoupledCpuEngine final : public CoupledEngine {
 
 // Brings a system to `steps` steps beyond step_, or to the end of the step in which it is stopped.
 std::uint32_t CoupledCpuEngine::advance_system(std::size_t who, const Schedule& schedule,
-                                               std::uint64_t steps, StopWatch& watch,
+                                               std::uint64_t steps, StopPoll& watch,
                                                Worker& worker) {
   const Boltzmann& factors = boltzmann_[who / spec_.replicas];
   std::uint32_t done = ahead_[who];
@@ -290,7 +290,7 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
   const double begin = now();
   std::atomic<bool> stopped{false};
   for_each_system(now_threads(), systems_, [&](std::size_t who, int thread) {
-    StopWatch watch(options_, stopped);
+    StopPoll watch(options_, stopped);
     if (watch.stopped()) return;
     updates_of(thread);
     ahead_[who] =
@@ -354,7 +354,7 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
   }
   const Couplings couplings(spec.model, graph);
   StopCheck check;
-  constexpr std::int64_t kMostEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
+  constexpr std::int64_t kMaxEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
   for (std::uint64_t s = 0; s < plan_.sites; ++s) {
     check();
     const auto site = static_cast<Site>(s);
@@ -369,11 +369,11 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
       field_.push_back(couplings.field(site));
       sum += std::abs(std::int64_t{field_.back()});
     }
-    if (sum >= kMostEnergy) {
+    if (sum >= kMaxEnergy) {
       throw Error(ExitCode::usage,
                   fmt::format("the sum of |J| and |h| at site {} is {}: out of range (below {})",
                               site, static_cast<double>(sum) * kFixedUnit,
-                              static_cast<double>(kMostEnergy) * kFixedUnit));
+                              static_cast<double>(kMaxEnergy) * kFixedUnit));
     }
   }
   if (spec.staggered) sublattice_ = graph.sublattices();

@@ -16,7 +16,7 @@ constexpr std::size_t kPiece = 1 << 10;  // cells between two checks of the watc
 // Computes new spins of the modified cells of a colour. Returns false if stopped.
 bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
                     std::span<const std::uint32_t> cells, const std::uint8_t* spins,
-                    StopWatch& watch, std::vector<std::uint8_t>& out) {
+                    StopPoll& watch, std::vector<std::uint8_t>& out) {
   const Graph& g = plan.graph;
   out.resize(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -83,7 +83,7 @@ template <int D>
 // Updates rows from `row` on. On return `row` is the first row that was not updated: the end, or
 // the row where it was stopped.
 void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                   StopWatch& watch, LocalScratch& scratch, std::uint8_t* spins,
+                   StopPoll& watch, LocalScratch& scratch, std::uint8_t* spins,
                    std::uint32_t& row) {
   if (plan.lattice.dim == 0) return;  // an imported graph has modified cells only
   const std::uint32_t length = plan.lattice.extent[0];
@@ -103,7 +103,7 @@ void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, i
 }
 
 // Updates rows along x, whose draws are made together, and modified cells separately.
-bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
                  LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
   const Graph& g = plan.graph;
   const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
@@ -145,7 +145,7 @@ void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int 
   const std::span cells(at(first), at(last));
   const EngineOptions to_the_end;
   std::atomic<bool> stopped{false};
-  StopWatch watch(to_the_end, stopped);
+  StopPoll watch(to_the_end, stopped);
   modified_cells(plan, tables, key, colour, cells, spins, watch, scratch.modified);
   with_dim(plan.lattice.dim, [&]<int D>() {
     if constexpr (D > 0) {
@@ -169,7 +169,7 @@ class PottsSweep {
         spins_(spins),
         geometry_(Geometry::make(plan.lattice)) {}
 
-  bool run(LocalUpdate update, StopWatch& watch, SweepPlace& place) {
+  bool run(LocalUpdate update, StopPoll& watch, SweepPlace& place) {
     const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
     const std::uint64_t slots = plan_.lattice.dim > 0 ? plan_.sites / 2 : plan_.sites;
     for (; place.colour < colours; place = {place.colour + 1, 0}) {
@@ -183,7 +183,7 @@ class PottsSweep {
 
   // Updates slots [first, last) of a colour, from piece `done` on. Returns false if stopped.
   bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
-              StopWatch& watch, std::uint32_t& done) {
+              StopPoll& watch, std::uint32_t& done) {
     if (update == LocalUpdate::metropolis) {
       return for_each_site(which, first, last, watch, done,
                            [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
@@ -200,7 +200,7 @@ class PottsSweep {
   // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
   // order, from piece `done` on. Returns false if stopped; `done` is then the first piece not made.
   template <class F>
-  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopWatch& watch,
+  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopPoll& watch,
                      std::uint32_t& done, F&& f) {
     const bool lattice = plan_.lattice.dim > 0;
     const std::uint64_t first = plan_.site_slots.slot(0, colour);
@@ -308,14 +308,14 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
   const std::uint64_t half = plan.lattice.extent[0] / 2;  // slots of a row
   const EngineOptions to_the_end;
   std::atomic<bool> stopped{false};
-  StopWatch watch(to_the_end, stopped);
+  StopPoll watch(to_the_end, stopped);
   std::uint32_t done = 0;
   PottsSweep(plan, tables, key, spins)
       .colour(update, colour, first * half, last * half, watch, done);
 }
 
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 StopWatch& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 StopPoll& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place) {
   return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, watch, place)
                     : ising_sweep(plan, tables, key, watch, scratch, spins, place);

@@ -137,7 +137,7 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
 
 // Draws the bonds. Removes rewired bonds from the lattice's masks, whose bits then tell which
 // rewired bonds were drawn. Returns false if stopped.
-bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
                 SwendsenWangScratch& scratch) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
   const std::uint64_t piece = watch.active() ? watch.grain() / kSlotsPerBlock + 1 : blocks;
@@ -157,7 +157,7 @@ bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, Stop
 }
 
 // Draws the bonds and labels the clusters. Returns false if stopped.
-bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopWatch& watch,
+bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
                     SwendsenWangScratch& scratch, std::span<const std::uint8_t> spins,
                     StepClock& clock, ClusterSteps& steps) {
   if (!draw_bonds(plan, tables, key, watch, scratch)) return false;
@@ -196,7 +196,7 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
 SwendsenWangScratch::~SwendsenWangScratch() = default;
 
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
-                                                const DrawKey& key, StopWatch& watch,
+                                                const DrawKey& key, StopPoll& watch,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins,
                                                 ClusterSteps& steps) {
@@ -208,7 +208,7 @@ std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& 
 }
 
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              StopWatch& watch, SwendsenWangScratch& scratch,
+                              StopPoll& watch, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps) {
   StepClock clock;
   if (!label_clusters(plan, tables, key, watch, scratch, spins, clock, steps)) return 0;

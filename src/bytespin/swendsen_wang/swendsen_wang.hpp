@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "src/bytespin/plan.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 #include "src/label/cluster_sums.hpp"
 #include "src/label/method.hpp"
 #include "src/label/run_table.hpp"
@@ -50,7 +50,7 @@ struct SwendsenWangScratch {
 // Makes one update, and adds the seconds of each of its steps to `steps`. If the watch stops the
 // update, no spin is flipped and nothing is returned.
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
-                                                const DrawKey& key, StopWatch& watch,
+                                                const DrawKey& key, StopPoll& watch,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins, ClusterSteps& steps);
 
@@ -58,7 +58,7 @@ std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& 
 // that contains the seed. Costs as much as a Swendsen-Wang update, even if that cluster is small.
 // Returns the size of the cluster, or 0 if the watch stopped the update.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              StopWatch& watch, SwendsenWangScratch& scratch,
+                              StopPoll& watch, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps);
 
 }  // namespace rewise::bytespin

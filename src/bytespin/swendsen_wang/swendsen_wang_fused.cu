@@ -804,7 +804,7 @@ inline constexpr unsigned kManyTiles = 1024;
 // Warps per multiprocessor for which registers must suffice. Where four more warps cause no spills,
 // they gain 3% of Potts updates.
 template <int kDim, class Model>
-constexpr unsigned kMostWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
+constexpr unsigned kMaxWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
 
 template <int kDim, unsigned kWarps, class Model>
 struct TileMemory {
@@ -894,7 +894,7 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
 }
 
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
-__global__ void __launch_bounds__(32 * kWarps, kMostWarps<kDim, Model> / kWarps)
+__global__ void __launch_bounds__(32 * kWarps, kMaxWarps<kDim, Model> / kWarps)
     label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
                 const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceSystems systems, std::uint32_t update,
@@ -1446,7 +1446,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // Grid sizes of kernels that stride: enough blocks to fill a device, and few for kernels that add
 // up.
-constexpr unsigned kMostBlocks = 2048, kFewBlocks = 256;
+constexpr unsigned kMaxBlocks = 2048, kFewBlocks = 256;
 
 LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
   LaunchShape shape = cover(items, kThreads);
@@ -1530,8 +1530,8 @@ void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
 std::uint64_t label_table_slots(std::uint64_t words) { return slots_for(words); }
 
 void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStream_t stream) {
-  launch(clear_table, cover_at_most(slots_for(lists.ranks * lists.most), kMostBlocks), stream,
-         lists, table);
+  launch(clear_table, cover_at_most(slots_for(lists.ranks * lists.most), kMaxBlocks), stream, lists,
+         table);
 }
 
 void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
@@ -1540,11 +1540,11 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
                          cudaStream_t stream) {
   with_dim(plan.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim >= 2) {
-      launch(unite_labels<kDim>, cover_lists(pairs, kMostBlocks), stream, labels, update, who, slab,
+      launch(unite_labels<kDim>, cover_lists(pairs, kMaxBlocks), stream, labels, update, who, slab,
              pairs, table, adopted);
     }
   });
-  LaunchShape shape = cover_at_most(adopted.most, kMostBlocks);
+  LaunchShape shape = cover_at_most(adopted.most, kMaxBlocks);
   shape.early = labels.early;
   launch(adopt_labels, shape, stream, labels, update, who, table, adopted);
 }
@@ -1552,7 +1552,7 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
 void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t who,
                          const AdoptedLabels& adopted, unsigned long long* parts,
                          unsigned long long* sums, cudaStream_t stream) {
-  launch(border_sizes, cover_at_most(adopted.most, kMostBlocks), stream, labels, update, who,
+  launch(border_sizes, cover_at_most(adopted.most, kMaxBlocks), stream, labels, update, who,
          adopted, parts, sums);
 }
 

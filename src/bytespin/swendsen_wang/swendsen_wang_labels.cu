@@ -330,9 +330,9 @@ void launch_count_clusters(const LabelField& field, cudaStream_t stream) {
 }
 
 void launch_sum_clusters(const LabelField& field, unsigned long long* sums, cudaStream_t stream) {
-  constexpr std::uint64_t kMostThreads = 1u << 17;
+  constexpr std::uint64_t kMaxThreads = 1u << 17;
   const std::uint64_t begin = field.part.begin(field.sites), end = field.part.end(field.sites);
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.systems, kItemThreads);
   const SystemItems items(std::min(end - begin, each), field.systems);
   launch(sum_clusters, items, stream, field, begin, end, sums);
 }

@@ -11,7 +11,7 @@ constexpr std::uint8_t kVisited = 255;
 }  // namespace
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
+                                  const Tables& tables, const DrawKey& key, StopPoll& watch,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins) {
   const Site* const queue = scratch.growth.queue.get();
   FewClusterSums sums;

@@ -129,7 +129,7 @@ struct FewClusterSums {
 };
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopWatch& watch,
+                                  const Tables& tables, const DrawKey& key, StopPoll& watch,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::bytespin

@@ -38,7 +38,7 @@ class BlockSource {
 template <int D, bool kAnyByte>
 class Growth {
  public:
-  Growth(const Plan& plan, BlockSource& source, StopWatch& watch, WolffScratch& scratch,
+  Growth(const Plan& plan, BlockSource& source, StopPoll& watch, WolffScratch& scratch,
          std::uint8_t* spins, std::uint64_t place)
       : plan_(plan),
         source_(source),
@@ -142,7 +142,7 @@ class Growth {
 
   const Plan& plan_;
   BlockSource& source_;
-  StopWatch& watch_;
+  StopPoll& watch_;
   const std::uint64_t check_interval_;  // sites between two checks of the watch
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
@@ -157,9 +157,8 @@ class Growth {
 };
 
 template <int D>
-std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopWatch& watch,
-                      WolffScratch& scratch, std::uint8_t* spins,
-                      const bytespin::GrowthStart& start) {
+std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopPoll& watch, WolffScratch& scratch,
+                      std::uint8_t* spins, const bytespin::GrowthStart& start) {
   const auto run = [&](auto growth) HWY_ATTR {
     return watch.active() && plan.sites > watch.grain()
                ? growth.template run<true>(start.seed, start.state)
@@ -169,7 +168,7 @@ std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopWatch& watch,
                         : run(Growth<D, false>(plan, source, watch, scratch, spins, start.place));
 }
 
-std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopWatch& watch,
+std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopPoll& watch,
                    WolffScratch& scratch, std::uint8_t* spins, const bytespin::GrowthStart& start) {
   BlockSource source(key, bond);
   return with_dim(plan.lattice.dim, [&]<int D>() HWY_ATTR {
@@ -198,13 +197,13 @@ WolffScratch::WolffScratch(const Plan& plan)
       queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
 
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start) {
   return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, watch, scratch, spins.data(), start);
 }
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins) {
+                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.who, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "src/bytespin/plan.hpp"
-#include "src/engine/stop_watch.hpp"
+#include "src/engine/stop_poll.hpp"
 
 namespace rewise::bytespin {
 
@@ -45,11 +45,11 @@ struct GrowthStart {
 // scratch.queue, starting at start.place. Returns its size, or 0 if the watch stopped it (it is
 // then undone).
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start);
 
 // Flips one cluster; returns its size, 0 as above.
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopWatch& watch, WolffScratch& scratch, std::span<std::uint8_t> spins);
+                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::bytespin

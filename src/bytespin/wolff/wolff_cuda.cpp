@@ -10,7 +10,7 @@ namespace rewise::bytespin {
 namespace {
 
 // The candidates of `persistent` store a slot in 32 bits.
-constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 32;
 // With at least so many systems, or fewer sites than this, a block per system is faster than
 // labelling.
 constexpr std::uint32_t kManySystems = 64;
@@ -20,11 +20,11 @@ constexpr std::uint64_t kFewSites = 1u << 15;
 
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
                                            const DeviceSystems& systems, cudaStream_t stream) {
-  if (method == WolffMethod::persistent && plan.slots > kMostSlots) {
+  if (method == WolffMethod::persistent && plan.slots > kMaxSlots) {
     throw Error(ExitCode::usage,
                 fmt::format("Wolff method 'persistent' supports up to {} bonds, not {} "
                             "(choose ccl or frontier-local)",
-                            kMostSlots, plan.slots));
+                            kMaxSlots, plan.slots));
   }
   switch (method) {
     case WolffMethod::frontier:
@@ -51,7 +51,7 @@ std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint3
 // On a plain lattice a search at Tc takes about L levels. Shortcuts reduce their number: near Tc
 // one rewired bond in a hundred sites is enough for a search to be faster than labelling all.
 WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t systems) {
-  if (plan.slots > kMostSlots) return WolffMethod::ccl;
+  if (plan.slots > kMaxSlots) return WolffMethod::ccl;
   const bool search =
       systems >= kManySystems || plan.sites < kFewSites || plan.rewired_count * 100 >= plan.sites;
   return search ? WolffMethod::persistent : WolffMethod::ccl;

@@ -4,7 +4,7 @@
 // holds the sites of the frontier, and a bond is drawn when the search reaches it.
 //
 // A level reads the size of its frontier from device memory, so levels are queued without waiting.
-// A CUDA graph has kUnit levels. The host queues 1, 2, 4 and then kMostUnits graphs, and checks
+// A CUDA graph has kUnit levels. The host queues 1, 2, 4 and then kMaxUnits graphs, and checks
 // after each of these batches whether any replica still has a frontier. An empty level costs a
 // launch.
 //
@@ -26,7 +26,7 @@ using namespace device;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kUnit = 16;  // levels; a multiple of 4
-constexpr unsigned kMostUnits = 8;
+constexpr unsigned kMaxUnits = 8;
 // Algorithm 5: sites that a block takes from the queue at a time, levels that it continues by
 // itself, and the width of the frontier from which it shares work with other blocks.
 constexpr unsigned kTaken = 64, kRounds = 64, kWidth = 256;
@@ -172,7 +172,7 @@ class Frontier final : public WolffCuda {
       launch(plant, cover(systems.systems), stream, run_, systems.step + update);
       unsigned units = 0;
       do {
-        units = std::clamp(units, 1u, kMostUnits);
+        units = std::clamp(units, 1u, kMaxUnits);
         for (unsigned k = 0; k < units; ++k) unit_->launch(stream);
         units *= 2;
       } while (live_.to_host(stream)[0] != 0);

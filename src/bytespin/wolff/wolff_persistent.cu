@@ -553,10 +553,10 @@ class Member {
   unsigned long long flipped_ = 0;
 };
 
-constexpr unsigned kMostThreads = 512;
+constexpr unsigned kMaxThreads = 512;
 
 template <int kDim, Hold kHold>
-__global__ void __launch_bounds__(kMostThreads, 1)
+__global__ void __launch_bounds__(kMaxThreads, 1)
     wolff_updates(const __grid_constant__ PersistentRun run) {
   extern __shared__ uint4 dynamic[];
   __shared__ CandidateShared counts;
@@ -609,7 +609,7 @@ class Persistent final : public WolffCuda {
     shape_.threads = plan.sites <= 4096    ? 64
                      : plan.sites <= 16384 ? 128
                      : plan.sites <= 65536 ? 256
-                                           : kMostThreads;
+                                           : kMaxThreads;
     allow_shared_memory(kernel_);
     int per = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(

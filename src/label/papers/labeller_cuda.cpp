@@ -12,7 +12,7 @@ using namespace papers;
 
 namespace {
 
-constexpr std::uint32_t kMostPasses = 256;  // in a batch
+constexpr std::uint32_t kMaxPasses = 256;  // in a batch
 
 bool has_tiles(LabelMethod method) { return is_tiled(method) || method == LabelMethod::fast; }
 
@@ -43,7 +43,7 @@ class FixedPoint {
     std::uint64_t passes = 0;
     for (bool done = false; !done;) {
       flags_.clear(stream);
-      const std::uint32_t batch = std::clamp(expected_, 4u, kMostPasses);
+      const std::uint32_t batch = std::clamp(expected_, 4u, kMaxPasses);
       for (std::uint32_t n = 0; n < batch; ++n) {
         pass(PassFlags{n > 0 ? flags_.data() + n - 1 : nullptr, flags_.data() + n});
       }
@@ -56,14 +56,14 @@ class FixedPoint {
       // Next run: slightly more than this one took. Next batch of this run: a quarter of the passes
       // so far.
       const std::uint64_t next = done ? passes + passes / 16 + 1 : passes / 4;
-      expected_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(next, kMostPasses));
+      expected_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(next, kMaxPasses));
     }
     return passes;
   }
 
  private:
-  DeviceBuffer<std::uint32_t> flags_{kMostPasses};
-  PinnedBuffer<std::uint32_t> seen_{kMostPasses};
+  DeviceBuffer<std::uint32_t> flags_{kMaxPasses};
+  PinnedBuffer<std::uint32_t> seen_{kMaxPasses};
   std::uint32_t expected_ = 4;
 };
 

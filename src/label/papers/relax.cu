@@ -171,8 +171,8 @@ void launch_find_pairs(const LabelField& field, const LabelTiles& tiles, const R
 
 void launch_relax(const LabelField& field, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
-  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
+  constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.systems, kItemThreads);
   const SystemItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
   launch(relax_pairs_once, items, stream, field, pairs, flags);
 }

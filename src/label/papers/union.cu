@@ -67,8 +67,8 @@ void launch_unite_shortcuts(const LabelField& field, cudaStream_t stream) {
 }
 
 void launch_unite(const LabelField& field, const RootPairs& pairs, cudaStream_t stream) {
-  constexpr std::uint64_t kMostThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMostThreads / field.systems, kItemThreads);
+  constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.systems, kItemThreads);
   const SystemItems strides(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.systems);
   launch(unite_pairs, strides, stream, field, pairs);
   const SystemItems items(field.sites, field.systems);

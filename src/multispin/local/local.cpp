@@ -306,14 +306,14 @@ struct Regular {
   std::uint32_t words, rows;
 };
 
-// Grains (StopWatch) per block of rows. A team checks for a stop request after each block. A block
+// Grains (StopPoll) per block of rows. A team checks for a stop request after each block. A block
 // takes some milliseconds, which makes the cost of the barrier negligible.
 constexpr std::uint64_t kBlock = 8;
 
 // Computes the new words of this thread's modified cells. If `may_stop`, it works in pieces and
 // returns early after a stop request.
 void update_aside(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                  const ThreadTeam& team, bool may_stop, StopWatch& watch, std::uint32_t* fresh,
+                  const ThreadTeam& team, bool may_stop, StopPoll& watch, std::uint32_t* fresh,
                   const std::uint32_t* spins) {
   share_modified(layout, colour, team, fresh,
                  [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
@@ -356,7 +356,7 @@ std::size_t modified_room(const Layout& layout) {
 }
 
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const ThreadTeam& team, StopWatch& watch, std::uint32_t* fresh,
+                 const ThreadTeam& team, StopPoll& watch, std::uint32_t* fresh,
                  std::uint32_t* spins, SweepPlace& place) {
   const std::size_t room = modified_room(layout);
   const Regular regular(layout);

@@ -266,12 +266,12 @@ struct Queue {
 };
 
 // Shared memory of a block: thresholds of kClasses classes of regular cells, and a queue for counts
-// of up to kMost classes with room for all words of the block.
-template <int kVec, int kClasses, int kMost>
+// of up to kMax classes with room for all words of the block.
+template <int kVec, int kClasses, int kMax>
 struct Block {
   CallWords call_words[kVec][kAllCalls];
   uint4 regular[kVec][kClasses][kAllCalls];  // digits of the classes
-  Queue<kThreads * kVec, planes_of(kMost)> queue;
+  Queue<kThreads * kVec, planes_of(kMax)> queue;
   unsigned waiting;
 };
 
@@ -397,9 +397,9 @@ __device__ __forceinline__ void load_regular_digits(const BlockUpdate& s,
   }
 }
 
-template <int kVec, int kClasses, int kMost>
+template <int kVec, int kClasses, int kMax>
 __device__ __forceinline__ void open_block(const BlockUpdate& s,
-                                           Block<kVec, kClasses, kMost>& block) {
+                                           Block<kVec, kClasses, kMax>& block) {
   if (threadIdx.x < kVec * kAllCalls) {
     const unsigned v = threadIdx.x / kAllCalls, call = threadIdx.x % kAllCalls;
     block.call_words[v][call] =
@@ -416,8 +416,8 @@ __device__ __forceinline__ unsigned who_waits(const OpenCell<kVec>& cell, int v)
 }
 
 // Appends the warp's undecided words to the queue of the block.
-template <int kVec, int kClasses, int kMost>
-__device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMost>& block,
+template <int kVec, int kClasses, int kMax>
+__device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMax>& block,
                                          const OpenCell<kVec>& cell) {
   const unsigned before = (1u << threadIdx.x % 32) - 1;
   unsigned place[kVec], all = 0;
@@ -464,8 +464,8 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
       [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
         const std::uint32_t word_group = s.quad * kVec + v;
-        constexpr int kMost = 1 << AnyQueue::kPlanesKept, kFew = 4;
-        if (kMost <= kFew || classes <= kFew) {
+        constexpr int kMax = 1 << AnyQueue::kPlanesKept, kFew = 4;
+        if (kMax <= kFew || classes <= kFew) {
           const uint4* digits = digits_of(s.thresholds, word_group, first_class);
           const auto digit = [&](int c, unsigned call) {
             const auto wanted = static_cast<std::uint32_t>(c);
@@ -479,9 +479,9 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
 }
 
 // Synchronises the block and decides all waiting words, of regular or of any cells.
-template <bool kRegular, int kVec, int kClasses, int kMost>
+template <bool kRegular, int kVec, int kClasses, int kMax>
 __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
-                                             const Block<kVec, kClasses, kMost>& block,
+                                             const Block<kVec, kClasses, kMax>& block,
                                              std::uint32_t* spins) {
   __syncthreads();
   for (unsigned q = threadIdx.x; q < block.waiting; q += kThreads) {
@@ -572,16 +572,16 @@ struct DigitsInMemory {
 // A block of modified cells, with the first digits of the classes of its warps.
 template <int kVec, CellRule kRule>
 struct ModifiedBlock : Block<kVec, 1, most_quick(kRule)> {
-  static constexpr int kMost = most_quick(kRule);
-  uint4 digit[kThreads / 32][kVec][kMost][kQuickCalls];
+  static constexpr int kMax = most_quick(kRule);
+  uint4 digit[kThreads / 32][kVec][kMax][kQuickCalls];
 
   // Must be called by all lanes of a warp.
   __device__ __forceinline__ auto digits(const BlockUpdate& s, const DeviceWarp& warp) {
     auto& mine = digit[threadIdx.x / 32];
     const DigitsInMemory<kVec> far{s, warp};
-    for (unsigned n = threadIdx.x % 32; n < kVec * kMost * kQuickCalls; n += 32) {
-      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kMost;
-      const unsigned v = n / kQuickCalls / kMost;
+    for (unsigned n = threadIdx.x % 32; n < kVec * kMax * kQuickCalls; n += 32) {
+      const unsigned call = n % kQuickCalls, c = n / kQuickCalls % kMax;
+      const unsigned v = n / kQuickCalls / kMax;
       mine[v][c][call] = far(static_cast<int>(v), static_cast<int>(c), call);
     }
     __syncwarp();
@@ -670,7 +670,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
     }
   };
   const auto decide_many = [&] {
-    const bool may_wait = warp.classes <= Known::kMost;
+    const bool may_wait = warp.classes <= Known::kMax;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       std::uint32_t* plane = count[v].plane;

@@ -40,7 +40,7 @@ struct DeviceSweep {
   CellRule rule;
   std::int32_t field;         // h in units of 2^-20
   bool heat_bath;             // CellRule::in_field: Glauber, else Metropolis
-  std::uint32_t graphs;       // at most kMostGraphs
+  std::uint32_t graphs;       // at most kMaxGraphs
   std::uint32_t word_groups;  // of each graph
   int vec;
   DeviceSeeds seeds;

@@ -17,12 +17,12 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kMostWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
+constexpr unsigned kMaxWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
 
 // The queue of a warp (their number, `waiting`, is in registers), shared by cells of all kinds.
-// About 15 of the 128 words of 32 cells have to wait. kMost: largest number of classes.
-template <int kMost>
-using WarpQueue = Queue<64, planes_of(kMost)>;
+// About 15 of the 128 words of 32 cells have to wait. kMax: largest number of classes.
+template <int kMax>
+using WarpQueue = Queue<64, planes_of(kMax)>;
 
 constexpr int most_classes(int dim, CellRule rule) {
   return std::max(dim == 0 ? 1 : regular_classes(dim, rule), most_quick(rule));
@@ -35,11 +35,11 @@ struct Common {
   uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// The interface of a warp that decides words for local_cells.cuh; words of up to kMostOf classes
+// The interface of a warp that decides words for local_cells.cuh; words of up to kMaxOf classes
 // wait.
-template <int kVec, int kClasses, int kMostOf>
+template <int kVec, int kClasses, int kMaxOf>
 struct Known {
-  static constexpr int kMost = kMostOf;
+  static constexpr int kMax = kMaxOf;
   const CallWords (&call_words)[kVec][kAllCalls];
   const uint4 (&regular)[kVec][kClasses][kQuickCalls];
 
@@ -119,7 +119,7 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
 }
 
 template <int kDim, int kVec, CellRule kRule, bool kSigned>
-__global__ void __launch_bounds__(kMostWarps * 32)
+__global__ void __launch_bounds__(kMaxWarps * 32)
     sweep_resident(const __grid_constant__ DeviceLattice g,
                    const __grid_constant__ DeviceCells cells,
                    const __grid_constant__ DeviceSweep sweep, std::uint32_t sweeps) {
@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   extern __shared__ uint4 dynamic[];
   auto& common = *reinterpret_cast<Common<kVec, kClasses>*>(dynamic);
   auto* words = reinterpret_cast<std::uint32_t*>(&common + 1);
-  constexpr int kMost = most_classes(kDim, kRule);
-  using AnyQueue = WarpQueue<kMost>;
+  constexpr int kMax = most_classes(kDim, kRule);
+  using AnyQueue = WarpQueue<kMax>;
   auto* queues = reinterpret_cast<AnyQueue*>(words + g.words * kVec);
   BlockUpdate s = block_update<kVec>(sweep);
   const std::uint32_t step = s.draw.step;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   for (std::uint32_t n = 0; n < sweeps; ++n) {
     s.draw.step = step + n;
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
-    const Known<kVec, kClasses, kMost> known{common.call_words[n % 2], common.regular};
+    const Known<kVec, kClasses, kMax> known{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
       update_colour<kDim, kVec, kRule, kSigned>(g, cells, s, known, colour,
                                                 queues[threadIdx.x / 32], words);
@@ -189,11 +189,11 @@ std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 // Approximate microseconds of a sweep on an H100, to compare alternatives. `tasks`: cells of a
-// colour, in warps. Up to kMostWarps warps of a multiprocessor share its issue slots; their
+// colour, in warps. Up to kMaxWarps warps of a multiprocessor share its issue slots; their
 // latencies overlap.
 double resident_time(std::uint64_t blocks, std::uint64_t multiprocessors, unsigned tasks,
                      unsigned warps, int vec) {
-  const auto waves = static_cast<double>(ceil_div(blocks, multiprocessors * (kMostWarps / warps)));
+  const auto waves = static_cast<double>(ceil_div(blocks, multiprocessors * (kMaxWarps / warps)));
   const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
   return 2.5 * waves + rounds * tasks * 0.06 * (1 + vec);
 }
@@ -211,7 +211,7 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
     const std::uint32_t regular = g.dim == 0 ? 0 : g.regular_most[c];
     tasks = std::max(tasks, (most_modified[c] + 31) / 32 + (regular + 31) / 32);
   }
-  const unsigned warps = std::min(kMostWarps, tasks);
+  const unsigned warps = std::min(kMaxWarps, tasks);
   const Device device = device_now();
   const auto multiprocessors = static_cast<std::uint64_t>(device.multiprocessors);
   const std::uint64_t all = std::uint64_t{graphs} * word_groups;

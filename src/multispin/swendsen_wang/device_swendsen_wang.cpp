@@ -35,7 +35,7 @@ struct TileWeights {
   }
 };
 
-constexpr std::uint64_t kMostItems = 1u << 26;  // a launch has up to 8 blocks per item
+constexpr std::uint64_t kMaxItems = 1u << 26;  // a launch has up to 8 blocks per item
 
 // Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
 std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted, bool in_field) {
@@ -173,7 +173,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint64_t room =
       std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, 1));
   group_ =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMostItems / tiles_.count}));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMaxItems / tiles_.count}));
   if (group_ == 0) {
     throw Error(
         ExitCode::device,

@@ -474,7 +474,7 @@ ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_
 
 void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
                              const GhostBonds& ghost, std::uint32_t count, const ThreadTeam& team,
-                             StopWatch& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+                             StopPoll& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
                              std::uint32_t* spins) const {
   const SwendsenWangGeometry& g = geometry_;
   const bool houdayer = move == ClusterMove::houdayer;

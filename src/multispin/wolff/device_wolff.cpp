@@ -158,9 +158,8 @@ WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
 namespace {
 
 constexpr std::uint32_t kLine = 16;  // words between counters, so that they are in different lines
-constexpr std::uint64_t kLeastQueue =
-    65536;  // larger than the number of resident warps of a device
-constexpr std::uint64_t kMostQueue = 1ull << 30;
+constexpr std::uint64_t kMinQueue = 65536;  // larger than the number of resident warps of a device
+constexpr std::uint64_t kMaxQueue = 1ull << 30;
 
 // Bytes of working memory of one word group: reached and open words, columns at edges of tiles,
 // state and up to four places in the queue per tile; three words per end of a listed bond.
@@ -228,12 +227,12 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   const std::uint64_t each = bytes_of_multispin(tiles_.count, tiles_.lattice.dim, tiles_.ends);
   const std::size_t free = free_device_memory();
-  const std::uint64_t fixed = kLeastQueue * 4 + (64ull << 20);  // reserve for the driver
+  const std::uint64_t fixed = kMinQueue * 4 + (64ull << 20);  // reserve for the driver
   // A quarter of the memory is left free, unless a single pack needs it.
   const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
   const std::uint64_t room =
       std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, pack));
-  const std::uint64_t queue_room = kMostQueue / 2 / tiles_.count;
+  const std::uint64_t queue_room = kMaxQueue / 2 / tiles_.count;
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, queue_room}) / pack * pack);
   if (group_ == 0) {
@@ -255,7 +254,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   sent_ = Words(open_end_.size());
   mail_ = Words(open_end_.size());
   state_ = Words(items);
-  entry_ = Words(std::max<std::size_t>(kLeastQueue, std::bit_ceil(2 * items)));
+  entry_ = Words(std::max<std::size_t>(kMinQueue, std::bit_ceil(2 * items)));
   counters_ = DeviceBuffer<unsigned long long>(2 * kLine);
   for (Words* zero : {&reached_, &edge_, &state_, &entry_}) zero->clear(stream);
   run_.vec = graphs_.vec();

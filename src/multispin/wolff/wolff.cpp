@@ -34,9 +34,8 @@ WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& 
       plane_fraction_(plane_fraction(graph)) {}
 
 void WolffUpdate::run(const Address& at, Threshold bond, const GhostBonds& ghost,
-                      std::uint32_t count, double fraction, const ThreadTeam& team,
-                      StopWatch& watch, WolffScratch& scratch, UpdatesAhead& ahead,
-                      std::uint32_t* spins) const {
+                      std::uint32_t count, double fraction, const ThreadTeam& team, StopPoll& watch,
+                      WolffScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
       scratch.queues.push_back(std::make_unique<WolffQueue>(layout_.sites, layout_.has_signs));
@@ -60,7 +59,7 @@ void WolffUpdate::run(const Address& at, Threshold bond, const GhostBonds& ghost
 
 // Makes all updates one replica at a time on transposed spins.
 void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
-                            const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+                            const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
                             UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
@@ -89,7 +88,7 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
 // Sparse form: makes update `w` of all replicas in the words of the word group. Returns false if it
 // was stopped within a replica.
 bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
-                           const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+                           const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
                            UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) scratch.next_replica = 0;
   team.barrier();
@@ -127,7 +126,7 @@ void WolffUpdate::keep_bound(const Address& at, const GhostBonds& ghost, const T
 // Dense form: makes update `w` of all replicas that have not made it yet. If the team is stopped,
 // returns false and leaves the spins unchanged.
 bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
-                        const ThreadTeam& team, StopWatch& watch, WolffScratch& scratch,
+                        const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
                         UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first() && !scratch.dense) scratch.dense.emplace(dense_);
   team.barrier();

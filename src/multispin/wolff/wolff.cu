@@ -601,7 +601,7 @@ __device__ __forceinline__ void await(unsigned& done, unsigned parts) {
 }
 
 // With 28 warps each thread has the 72 registers that it needs.
-constexpr unsigned kMostThreads = 896;
+constexpr unsigned kMaxThreads = 896;
 
 // Copy a plane to shared memory and back with one warp. Planes are padded to kGuard words.
 __device__ __forceinline__ void fetch_plane(std::uint32_t* own, const std::uint32_t* home,
@@ -681,13 +681,13 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const DeviceWolffRun&
 }
 
 template <int kDim, Home kHome>
-__global__ void __launch_bounds__(kMostThreads, 1)
+__global__ void __launch_bounds__(kMaxThreads, 1)
     wolff_clusters(const __grid_constant__ DeviceWolff g,
                    const __grid_constant__ DeviceWolffRun run,
                    const __grid_constant__ WolffLaunch plan) {
   extern __shared__ uint4 dynamic[];
   __shared__ Shared shared;
-  __shared__ Slot slots[kMostThreads / 32];
+  __shared__ Slot slots[kMaxThreads / 32];
   const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
   auto* const planes = reinterpret_cast<std::uint32_t*>(dynamic);
   auto* const buffers = reinterpret_cast<uint2*>(planes + std::size_t{plan.near} * g.plane_words);
@@ -741,7 +741,7 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int
 
 WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
                        std::uint64_t bonds, double special_share) {
-  constexpr unsigned warps = kMostThreads / 32;
+  constexpr unsigned warps = kMaxThreads / 32;
   constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // 1024: for CUDA
   // Number of slots with planes in global memory, beside one slot in shared memory and if no plane
   // fits there. Their words are mostly in the second-level cache if there are few shortcuts.
@@ -751,7 +751,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
   const auto room =
       static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - kept;
   WolffLaunch plan;
-  plan.threads = kMostThreads;
+  plan.threads = kMaxThreads;
   plan.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
   const std::size_t per_warp = std::size_t{plan.buffer} * 8 + kSpecials * 4;
   const std::size_t plane_bytes = std::size_t{plane_words} * 4;
@@ -761,7 +761,7 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
     return buffers > room ? 0 : (room - buffers) / plane_bytes;
   };
   while (plan.threads > 256 && planes_of(plan.threads) == 0) plan.threads -= 32;
-  if (planes_of(plan.threads) == 0) plan.threads = kMostThreads;
+  if (planes_of(plan.threads) == 0) plan.threads = kMaxThreads;
   while (plan.threads / 32 * per_warp > room) plan.threads -= 32;
   const unsigned wanted = (replicas + multiprocessors - 1) / multiprocessors;
   plan.near = static_cast<unsigned>(

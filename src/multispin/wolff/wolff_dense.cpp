@@ -123,7 +123,7 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
 // same, but paths get straighter and rows are visited less often. A removed bond may be opened,
 // too: its ends are already connected.
 template <int kDim>
-void straighten(const Layout& layout, StopWatch& watch, DenseScratch& scratch) {
+void straighten(const Layout& layout, StopPoll& watch, DenseScratch& scratch) {
   const D32 d;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
@@ -320,7 +320,7 @@ using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
 // Grows the reached sets to their fixed point. kVectors: vectors per row and colour, one of
 // ShortRows, or 0 for rows of any length.
 template <int kDim, int kVectors>
-void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+void close_rows(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
   const Layout& layout = g.layout;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   auto& awake = scratch.awake;
@@ -366,7 +366,7 @@ void close_rows(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch)
 // Bonds of a list between two checks of the watch.
 constexpr std::uint32_t kPiece = 1 << 12;
 
-void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scratch) {
+void relax_list(const DenseGeometry& bonds, StopPoll& watch, DenseScratch& scratch) {
   std::uint32_t* reached = scratch.reached.data();
   for (bool changed = true; changed;) {
     changed = false;
@@ -381,7 +381,7 @@ void relax_list(const DenseGeometry& bonds, StopWatch& watch, DenseScratch& scra
   }
 }
 
-void GrowDense(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+void GrowDense(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
   if (!g.by_rows) return relax_list(g, watch, scratch);
   // Removed lattice bonds are closed.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
@@ -501,7 +501,7 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const ThreadTeam& team, StopWatch& watch, DenseScratch& scratch) {
+                const ThreadTeam& team, StopPoll& watch, DenseScratch& scratch) {
   // Divides this thread's share of `units`, each of `sites` sites, into pieces and calls
   // f(first, last) for each. A piece has about watch.grain() sites, and the watch is checked after
   // it; without an active watch there is one piece.
@@ -528,7 +528,7 @@ void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
             });
 }
 
-void dense_grow(const DenseGeometry& g, StopWatch& watch, DenseScratch& scratch) {
+void dense_grow(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
 }
 

@@ -144,7 +144,7 @@ template <class Spins, bool kSigns>
 class Growth {
  public:
   Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
-         const Spins& spins, StopWatch& watch, WolffQueue& queue)
+         const Spins& spins, StopPoll& watch, WolffQueue& queue)
       : g_(geometry),
         spins_(spins),
         calls_(at.seed, Stream::bond, at.who, at.step),
@@ -396,7 +396,7 @@ class Growth {
   CallTable calls_;
   Threshold bond_;
   std::uint32_t replica_;
-  StopWatch& watch_;
+  StopPoll& watch_;
   const std::uint64_t check_interval_;
   std::uint32_t* queue_;
   std::uint32_t* const visited_;  // with couplings: a bit per site, 0 between clusters
@@ -410,7 +410,7 @@ class Growth {
 
 template <class Spins>
 std::uint64_t grow(const WolffGeometry& g, const Address& at, Threshold bond, unsigned replica,
-                   const Spins& spins, StopWatch& watch, WolffQueue& queue, Site seed, int colour) {
+                   const Spins& spins, StopPoll& watch, WolffQueue& queue, Site seed, int colour) {
   const auto run = [&](auto& growth) {
     return with_dim(g.lattice.dim, [&]<int kDim>() {
       return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
@@ -425,14 +425,14 @@ std::uint64_t grow(const WolffGeometry& g, const Address& at, Threshold bond, un
 }
 
 std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                           unsigned replica, StopPoll& watch, std::uint32_t* plane,
                            WolffQueue& queue) {
   const Site seed = wolff_seed_site(at, replica, g.sites);
   return grow(g, at, bond, replica, PlaneSpins{plane}, watch, queue, seed, 0);
 }
 
 std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                           unsigned replica, std::uint32_t* words, bool shared, StopPoll& watch,
                            WolffQueue& queue) {
   const Layout& layout = g.layout;
   const bool lattice = layout.lattice.dim > 0;
@@ -534,12 +534,12 @@ HWY_EXPORT(WolffInPlane);
 HWY_EXPORT(WolffInWords);
 
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, StopWatch& watch, std::uint32_t* plane,
+                             unsigned replica, StopPoll& watch, std::uint32_t* plane,
                              WolffQueue& queue) {
   return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, watch, plane, queue);
 }
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared, StopWatch& watch,
+                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& watch,
                              WolffQueue& queue) {
   return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, watch,
                                             queue);
