@@ -692,12 +692,12 @@ Graph read_edge_list(std::istream& in, const std::string& name, const ReadOption
   return EdgeListReader(in, name, options).read();
 }
 
-void write_edges(const Graph& graph, NewFile& file) {
-  file.write(fmt::format("# sites {}\n", graph.sites()));
+void write_edges(const Graph& graph, const TextSink& out) {
+  out(fmt::format("# sites {}\n", graph.sites()));
   const auto weights = graph.bond_weights(), fields = graph.site_fields();
   for (std::size_t site = 0; site < fields.size(); ++site) {
     if (fields[site] == 0) continue;
-    file.write(fmt::format("# field {} {}\n", site, kFixedUnit * fields[site]));
+    out(fmt::format("# field {} {}\n", site, kFixedUnit * fields[site]));
   }
   fmt::memory_buffer line;
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
@@ -707,7 +707,7 @@ void write_edges(const Graph& graph, NewFile& file) {
       fmt::format_to(std::back_inserter(line), " {}", kFixedUnit * weights[bond]);
     }
     line.push_back('\n');
-    file.write(std::string_view(line.data(), line.size()));
+    out(std::string_view(line.data(), line.size()));
   });
 }
 

@@ -67,13 +67,11 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
   throw Error(ExitCode::io, fmt::format("{}: a read error before the end of the file", path));
 }
 
-void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite, H5Bonds listed) {
-  const GraphFormat format = graph_format(path);
-  NewFile file(path, overwrite);
-  if (format == GraphFormat::edges) write_edges(graph, file);
-  if (format == GraphFormat::graphml) write_graphml(graph, file);
-  if (format == GraphFormat::h5) file.write(graph_h5_bytes(graph, listed));
-  file.commit();
+void write_graph(const Graph& graph, GraphFormat format, const TextSink& out, H5Bonds listed) {
+  if (format == GraphFormat::edges) return write_edges(graph, out);
+  if (format == GraphFormat::graphml) return write_graphml(graph, out);
+  const std::vector<std::byte> bytes = graph_h5_bytes(graph, listed);
+  out({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace rewise

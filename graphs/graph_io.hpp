@@ -20,8 +20,6 @@
 // Error(data) with file and line for invalid lines, self-loops, double bonds (unless they are to be
 // merged), and site numbers that are out of range or have large gaps; Error(io) for an unreadable
 // file.
-//
-// Writing is atomic. Throws Error(held) if the file exists and may not be overwritten.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +28,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "graphs/new_file.hpp"
+#include "src/base/text_sink.hpp"
 
 namespace rewise {
 
@@ -50,12 +48,13 @@ struct ReadOptions {
 // Throws Error(usage) if `first_site` is given for a file that is not an edge list.
 Graph read_graph(const std::string& path, const ReadOptions& options = {});
 
-enum class H5Bonds { rewired, all };
-void write_graph(const Graph& graph, const std::string& path, Overwrite overwrite = Overwrite::no,
-                 H5Bonds listed = H5Bonds::rewired);
-
 enum class GraphFormat { edges, graphml, h5 };
 GraphFormat graph_format(const std::string& path);  // by its ending; throws Error(usage)
+
+enum class H5Bonds { rewired, all };
+// Passes the bytes of a file to `out`; write_file() (src/store/sealed_file.hpp) writes it.
+void write_graph(const Graph& graph, GraphFormat format, const TextSink& out,
+                 H5Bonds listed = H5Bonds::rewired);
 
 // Largest number of sites without bonds in a file, so that a few damaged bytes do not lead to an
 // allocation of gigabytes.
@@ -63,9 +62,9 @@ inline constexpr std::uint64_t kMaxLoneSites = std::uint64_t{1} << 24;
 
 // The implementations of read_graph and write_graph. `name` is the name of the file in Error(data).
 Graph read_edge_list(std::istream& in, const std::string& name, const ReadOptions& options = {});
-void write_edges(const Graph& graph, NewFile& file);
+void write_edges(const Graph& graph, const TextSink& out);
 Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions& options = {});
-void write_graphml(const Graph& graph, NewFile& file);
+void write_graphml(const Graph& graph, const TextSink& out);
 Graph read_graph_h5(std::istream& in, const std::string& name);
 std::vector<std::byte> graph_h5_bytes(const Graph& graph, H5Bonds listed = H5Bonds::rewired);
 

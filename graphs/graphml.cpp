@@ -526,34 +526,32 @@ Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions&
   return GraphmlReader(in, name, options).read();
 }
 
-void write_graphml(const Graph& graph, NewFile& file) {
+void write_graphml(const Graph& graph, const TextSink& out) {
   const auto weights = graph.bond_weights(), fields = graph.site_fields();
-  file.write(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+  out("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
       "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"
       "<key id=\"bond\" for=\"edge\" attr.name=\"bond\" attr.type=\"long\"/>\n");
   if (!fields.empty()) {
-    file.write("<key id=\"field\" for=\"node\" attr.name=\"field\" attr.type=\"double\"/>\n");
+    out("<key id=\"field\" for=\"node\" attr.name=\"field\" attr.type=\"double\"/>\n");
   }
   if (!weights.empty()) {
-    file.write("<key id=\"weight\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n");
+    out("<key id=\"weight\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n");
   }
-  file.write("<graph id=\"G\" edgedefault=\"undirected\">\n");
+  out("<graph id=\"G\" edgedefault=\"undirected\">\n");
   const auto data = [](const char* key, std::span<const std::int32_t> values, std::uint64_t at) {
     return values.empty() ? std::string()
                           : fmt::format("<data key=\"{}\">{}</data>", key, kFixedUnit * values[at]);
   };
   for (std::uint64_t site = 0; site < graph.sites(); ++site) {
-    file.write(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data>{}</node>\n", site,
-                           graph.colour(static_cast<Site>(site)), data("field", fields, site)));
+    out(fmt::format("<node id=\"n{}\"><data key=\"colour\">{}</data>{}</node>\n", site,
+                    graph.colour(static_cast<Site>(site)), data("field", fields, site)));
   }
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
-    file.write(
-        fmt::format("<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data>{}</edge>\n",
+    out(fmt::format("<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data>{}</edge>\n",
                     a, b, bond, data("weight", weights, bond)));
   });
-  file.write("</graph>\n</graphml>\n");
+  out("</graph>\n</graphml>\n");
 }
 
 }  // namespace rewise

@@ -12,6 +12,7 @@
 #include "graphs/metrics.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/engine/weighted_graph.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/study/config.hpp"
 #include "src/study/json_output.hpp"
 #include "src/study/parse.hpp"
@@ -210,8 +211,11 @@ ExitCode run_graph(const GraphOptions& options) {
   graph.validate();
   if (!model.is_ferromagnet()) graph = weighted_graph(graph, model);
   if (!options.out.empty()) {
-    write_graph(graph, options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
-                options.full ? H5Bonds::all : H5Bonds::rewired);
+    write_file(options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
+               [&](const TextSink& out) {
+                 write_graph(graph, graph_format(options.out), out,
+                             options.full ? H5Bonds::all : H5Bonds::rewired);
+               });
   }
   const GraphRecord record = graph_record(graph);
   MetricsOptions wanted;

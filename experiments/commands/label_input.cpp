@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "experiments/commands/pgm.hpp"
 #include "experiments/console/shared_options.hpp"
@@ -12,12 +16,11 @@
 #include "src/base/error.hpp"
 #include "src/label/image.hpp"
 #include "src/label/occupy.hpp"
+#include "src/store/syscalls.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
-
-constexpr std::uint64_t kMaxText = std::uint64_t{1} << 36;  // bytes of a list of bonds
 
 void refuse(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
@@ -57,10 +60,15 @@ LabelInput read_pgm(const LabelOptions& options) {
                       words, options.periodic ? "periodic" : "open")};
 }
 
-// Bond numbers from a text of whole numbers.
+// Bond numbers from a text of whole numbers, which may come from a pipe.
 std::vector<double> bond_list(const std::string& source) {
   std::vector<double> numbers;
-  const std::string text = read_text_file(source, kMaxText, Pipes::allowed);
+  std::ifstream in(source, std::ios::binary);
+  if (!in || folder_exists(source)) {
+    throw Error(ExitCode::io,
+                fmt::format("cannot read '{}': {}", source, std::strerror(in ? EISDIR : errno)));
+  }
+  const std::string text(std::istreambuf_iterator<char>(in), {});
   for (std::size_t at = 0;;) {
     at = text.find_first_not_of(" \t\r\n,", at);
     if (at == std::string::npos) return numbers;

@@ -209,13 +209,11 @@ void check_label_output(const LabelInput& input, const std::string& file) {
 
 void write_labels(const LabelInput& input, const LabelResult& result, const std::string& file,
                   Overwrite overwrite) {
-  NewFile out(file, overwrite);
-  if (std::filesystem::path(file).extension() == ".pgm") {
-    out.write(pgm_labels(input, result));
-  } else {
-    out.write(h5_labels(input, result));
-  }
-  out.commit();
+  write_file(file, overwrite, [&](const TextSink& out) {
+    if (std::filesystem::path(file).extension() == ".pgm") return out(pgm_labels(input, result));
+    const std::vector<std::byte> bytes = h5_labels(input, result);
+    out({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  });
 }
 
 }  // namespace rewise

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "experiments/commands/label_input.hpp"
-#include "graphs/new_file.hpp"
 #include "src/label/labeller.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/study/json_output.hpp"
 
 namespace rewise {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "experiments/console/python.hpp"
-#include "graphs/new_file.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
 
@@ -72,13 +72,13 @@ void write_npy(const std::string& path, std::span<const std::uint8_t> spins,
   header.append(align - 1 - (before + header.size()) % align, ' ');
   header += '\n';
   const auto size = static_cast<std::uint16_t>(header.size());
-  NewFile file(path, Overwrite::yes);
-  file.write(std::string_view("\x93NUMPY\x01\x00", 8));
-  const char little[2] = {static_cast<char>(size & 0xFF), static_cast<char>(size >> 8)};
-  file.write(std::string_view(little, 2));
-  file.write(header);
-  file.write(std::as_bytes(spins));
-  file.commit();
+  write_file(path, Overwrite::yes, [&](const TextSink& out) {
+    out(std::string_view("\x93NUMPY\x01\x00", 8));
+    const char little[2] = {static_cast<char>(size & 0xFF), static_cast<char>(size >> 8)};
+    out(std::string_view(little, 2));
+    out(header);
+    out({reinterpret_cast<const char*>(spins.data()), spins.size()});
+  });
 }
 
 // A .png needs [temperature, y, x].

@@ -14,6 +14,7 @@
 #include "src/base/fixed_point.hpp"
 #include "src/engine/weighted_graph.hpp"
 #include "src/python/bindings.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/study/engine_choice.hpp"
 
 namespace rewise::python {
@@ -232,8 +233,10 @@ void bind_graph(nb::module_& module) {
       .def("write",
            [](const SharedGraph& self, const std::string& path, bool overwrite, bool full) {
              nb::gil_scoped_release released;
-             write_graph(*self.graph, path, overwrite ? Overwrite::yes : Overwrite::no,
-                         full ? H5Bonds::all : H5Bonds::rewired);
+             const GraphFormat format = graph_format(path);
+             write_file(path, overwrite ? Overwrite::yes : Overwrite::no, [&](const TextSink& out) {
+               write_graph(*self.graph, format, out, full ? H5Bonds::all : H5Bonds::rewired);
+             });
            })
       .def_prop_ro("extents", [](const SharedGraph& self) { return self.graph->spec().extents; })
       .def_prop_ro("p", [](const SharedGraph& self) { return self.graph->spec().p; })

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <exception>
 #include <iterator>
-#include <set>
 #include <thread>
 
 #include "src/base/error.hpp"
@@ -143,25 +142,15 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later) {
   for (const SizeCell& cell : cells) {
     searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
                         [&cell](std::uint32_t graph, const SizePlan& plan) {
-                          StudyTask pilot = cell.task(graph, plan, "pilot");
-                          pilot.keep_alive = true;
-                          return pilot;
+                          return cell.task(graph, plan, "pilot");
                         },
                         ""});
   }
-  std::set<std::string> kept;  // tasks kept in the last step by this and other searches
   establish_equilibrium(config(), searches,
                         [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
-                          std::set<std::string> asked;
-                          for (const StudyTask& task : tasks) asked.insert(task_id(task.spec));
-                          std::set<std::string> left;
-                          std::ranges::set_difference(kept, asked, std::inserter(left, left.end()));
-                          study_.end_kept(left);
-                          kept = std::move(asked);
                           expect(seconds_of(tasks), later);
                           run(tasks, handle);
                         });
-  study_.end_kept(kept);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (searches[i].failed.empty()) continue;
     cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",

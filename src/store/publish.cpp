@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <functional>
 #include <initializer_list>
+#include <string>
 
 #include "src/base/error.hpp"
 #include "src/base/temporary.hpp"
@@ -211,6 +212,34 @@ void write_sealed(const fs::path& path, std::span<const std::byte> image, const 
 void write_new_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
   if (lease == nullptr && is_there(path)) refuse(path);
   write_and(publish_new, path, {seal_of(image, lease), image}, lease);
+}
+
+void write_file(const fs::path& path, Overwrite overwrite,
+                const std::function<void(const TextSink& out)>& fill) {
+  constexpr std::size_t most = std::size_t{1} << 18;  // bytes written at a time
+  if (overwrite == Overwrite::no && is_there(path)) refuse(path);
+  clear_temporaries(folder_of(path), fmt::format(".{}.", path.filename().string()));
+  Temporary temporary(path);
+  std::string buffer;
+  const auto flush = [&] {
+    temporary.write(std::as_bytes(std::span(buffer)));
+    buffer.clear();
+  };
+  fill([&](std::string_view text) {
+    buffer += text;
+    if (buffer.size() >= most) flush();
+  });
+  flush();
+  temporary.sync_and_close();
+  if (overwrite == Overwrite::no) {
+    try {
+      return publish_new(temporary, path, nullptr);
+    } catch (const TemporaryRemoved&) {
+      fail_io("publish", path, ENOENT);
+    }
+  }
+  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
+  temporary.published();
 }
 
 void write_plain(const fs::path& path, std::span<const std::byte> bytes) {

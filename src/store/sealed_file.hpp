@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "src/base/seal.hpp"
+#include "src/base/text_sink.hpp"
 
 namespace rewise {
 
@@ -38,7 +40,13 @@ void write_sealed(const std::filesystem::path& path, std::span<const std::byte> 
 void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                       const Lease* lease = nullptr);
 
-// Replaces a file that is not sealed, atomically. Throws Error(io).
+enum class Overwrite { no, yes };
+// Writes a file that is not sealed, atomically: what `fill` passes to its argument. Throws
+// Error(io), and Error(held) if the file exists and may not be overwritten, even if it appeared
+// meanwhile.
+void write_file(const std::filesystem::path& path, Overwrite overwrite,
+                const std::function<void(const TextSink& out)>& fill);
+// Replaces such a file. Throws Error(io).
 void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
 // Never replaces a file, like write_new_sealed.
 void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,

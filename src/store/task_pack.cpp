@@ -336,7 +336,8 @@ Bytes encode_pack(const Tasks& tasks) {
   root.set_text("format", kPackFormat);
   root.set("format_version", kVersion);
   for (const auto& [id, bytes] : tasks) {
-    root.write_apart(id, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    root.write<std::uint8_t>(
+        id, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, {bytes.size()});
   }
   return file.image();
 }

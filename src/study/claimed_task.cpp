@@ -253,24 +253,11 @@ void ClaimedTask::hand_over_result() {
   hand_over_record();
 }
 
-// Passes on a copy of the measurements; the original continues or is written to its file.
+// Passes on a copy of the measurements; the original is written to its file.
 void ClaimedTask::hand_over_record() {
   const auto record = std::make_shared<TaskRecord>(data_);
   hand_over_(
       bytes(), [ready = job_.ready, record] { ready(std::move(*record)); }, Urgency::result);
-}
-
-void ClaimedTask::continue_with(TaskJob job) {
-  std::exception_ptr lost;  // reported by the new job
-  try {
-    wait_for_checkpoint();  // the checkpoint uses the old job's paths
-  } catch (...) {
-    lost = std::current_exception();
-  }
-  job_ = std::move(job);
-  handed_over_ = false;
-  if (lost) std::rethrow_exception(lost);
-  data_.configuration = task_configuration(spec());
 }
 
 void ClaimedTask::finish() {

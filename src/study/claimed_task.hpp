@@ -1,8 +1,7 @@
 // One task from its claim to its file: its lease, its data so far and its clocks.
 //
-//   open, not complete   claimed or running; used by the thread of its group
-//   open, complete       kept alive: the result was handed over, lease and engine stay
-//   not open             a host thread writes its file, releases the lease and calls `done`
+//   open      claimed or running; used by the thread of its group
+//   not open  a host thread writes its file, releases the lease and calls `done`
 //
 // A task may end early and call `done` with the outcome held, lost, already (it was complete
 // before), interrupted or failed.
@@ -81,9 +80,6 @@ class ClaimedTask {
   // Passes the result of a complete task on before its final state is fetched and its file written.
   void hand_over_result();
   void finish();
-  bool kept() const { return open_ && job_.keep_alive && handed_over_ && complete(); }
-  // Continues a kept task with a job that requests more measurements from the same engine.
-  void continue_with(TaskJob job);
   void interrupt();
   // Ends a task whose engine was stopped before its first step.
   void abandon();

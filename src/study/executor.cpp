@@ -19,7 +19,6 @@
 #include "src/study/need.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
-#include "src/study/shared_ranks.hpp"
 
 namespace rewise {
 namespace {
@@ -39,9 +38,6 @@ constexpr std::size_t kLanes = 3;
 // Groups per CPU thread that may be claimed: one runs while the files of another are written. On a
 // device, only host memory limits the number of groups.
 constexpr std::size_t kGroupsPerThread = 2;
-
-// All groups that are kept alive may use at most this share of the free memory.
-constexpr double kKeptOfHost = 1.0 / 16, kKeptOfDevice = 0.1;
 
 // Packing starts while the study runs once there are so many new files.
 constexpr std::size_t kManyFiles = 1000;
@@ -201,18 +197,13 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
   std::unique_lock lock(mutex_);
   rethrow();
   admit(*list, lock);
-  // A task whose file is being written can begin only once that file exists, unless it is kept.
-  const auto can_begin = [&](const std::string& id) {
-    return writing_.contains(id) ==
-           std::ranges::any_of(kept_, [&](const Entry& kept) { return kept.ids.contains(id); });
-  };
-  for (const std::string& id : list->ids) not_kept_.erase(id);
+  // A task whose file is being written can begin only once that file exists.
+  const auto can_begin = [&](const std::string& id) { return !writing_.contains(id); };
   if (!std::ranges::all_of(list->ids, can_begin)) {
     const profile::Span span(profile::Work::wait, "files");
     changed_.wait(lock, [&] { return failed_ || std::ranges::all_of(list->ids, can_begin); });
   }
   rethrow();
-  resume_kept(list);  // from here on, the handler may be called
   lock.unlock();
   guarded([&] {
     std::vector<std::size_t> waiting;
@@ -268,7 +259,6 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
 // stop request and one failure.
 void Executor::drain(std::unique_lock<std::mutex>& lock) {
   while (budget_.groups() > 0) {
-    end_all_kept();
     changed_.notify_all();
     if (workers_.empty()) {
       lock.unlock();
@@ -276,12 +266,12 @@ void Executor::drain(std::unique_lock<std::mutex>& lock) {
       lock.lock();
       continue;
     }
-    changed_.wait(lock, [this] { return budget_.groups() == 0 || !kept_.empty(); });
+    changed_.wait(lock, [this] { return budget_.groups() == 0; });
   }
 }
 
-// Computes the limits of the list. If a single task does not fit, first waits until kept groups and
-// those of other lists have ended.
+// Computes the limits of the list. If a single task does not fit, first waits until the groups of
+// other lists have ended.
 void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
   while (true) {
     try {
@@ -297,22 +287,6 @@ void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   if (folder_.leads()) list.progress.line(list.plan.line);
   lock.lock();
-}
-
-// Resumes the kept tasks of this list on their engines.
-void Executor::resume_kept(const ListPtr& list) {
-  for (auto next = kept_.begin(); next != kept_.end();) {
-    const auto kept = next++;
-    const auto asked = [&](std::size_t k) { return kept->ids.contains(list->ids[k]); };
-    for (const std::size_t k : list->pending) {
-      if (asked(k)) writing_.erase(list->ids[k]);
-    }
-    if (std::erase_if(list->pending, asked) == 0) continue;
-    kept->list = list;
-    kept->resumed = true;
-    ++list->ready;
-    ready_.splice(ready_.end(), kept_, kept);
-  }
 }
 
 // Call under the lock. If no thread can be started, existing workers or the caller of run() do the
@@ -348,7 +322,6 @@ void Executor::work(const std::function<bool()>& over) {
       changed_.notify_all();
       continue;
     }
-    if (!ending_.empty()) continue;  // added in the meantime
     auto next = Clock::time_point::max();
     for (const ListPtr& list : lists_) {
       if (!list->pending.empty() && list->retry_at > Clock::now()) {
@@ -365,25 +338,16 @@ void Executor::work(const std::function<bool()>& over) {
 // Call under the lock. Returns the next action of a worker and counts it as started.
 Executor::Action Executor::next_action() {
   Action action;
-  if (failed_) end_all_kept();
-  if (!ending_.empty()) {
-    action.kind = Action::Kind::end;
-    action.entry.splice(action.entry.end(), ending_, ending_.begin());
-    return action;
-  }
   for (auto entry = ready_.begin(); entry != ready_.end(); ++entry) {
     const bool over = failed_ || (entry->list->interrupted && !entry->must_run);
     const int device = over ? -1 : free_device(*entry);
     if (!over && device == kNoDevice) continue;
-    action.kind = Action::Kind::run;
-    if (over) action.kind = entry->resumed ? Action::Kind::end : Action::Kind::drop;
+    action.kind = over ? Action::Kind::drop : Action::Kind::run;
     if (!over) {
       ++entry->list->running[device];
       budget_.begin(device);
-      if (!entry->resumed) {
-        entry->group->set_device(device);
-        if (!on_cpu_) budget_.reserve_device(device, entry->on_device);
-      }
+      entry->group->set_device(device);
+      if (!on_cpu_) budget_.reserve_device(device, entry->on_device);
     }
     --entry->list->ready;
     action.entry.splice(action.entry.end(), ready_, entry);
@@ -415,13 +379,11 @@ bool Executor::may_prepare(const List& list) {
     std::size_t claimed = budget_.running() + ready_.size();
     for (const ListPtr& other : lists_) claimed += other->preparing;
     if (claimed >= threads) return false;
-    if (budget_.groups() - kept_.size() >= kGroupsPerThread * threads) return false;
+    if (budget_.groups() >= kGroupsPerThread * threads) return false;
   } else if (list.ready + list.preparing >= list.plan.slots) {
     return false;
   }
-  if (budget_.host_fits(list.plan.group_bytes)) return true;
-  end_all_kept();
-  return false;
+  return budget_.host_fits(list.plan.group_bytes);
 }
 
 // Returns a device where a prepared group may run now, or kNoDevice.
@@ -432,22 +394,11 @@ int Executor::free_device(const Entry& entry) {
   List& list = *entry.list;
   int best = kNoDevice;
   for (const int device : devices_) {
-    if (entry.resumed && device != entry.group->device()) continue;
     if (list.running[device] >= list.lanes) continue;
     if (best != kNoDevice && budget_.running(device) >= budget_.running(best)) continue;
-    if (!entry.resumed && !budget_.device_fits(device, entry.on_device)) {
-      end_all_kept();
-      continue;
-    }
-    best = device;
+    if (budget_.device_fits(device, entry.on_device)) best = device;
   }
   return best;
-}
-
-void Executor::end_all_kept() {
-  if (kept_.empty()) return;
-  ending_.splice(ending_.end(), kept_);
-  changed_.notify_all();
 }
 
 void Executor::act(Action& action) {
@@ -459,15 +410,6 @@ void Executor::act(Action& action) {
       return prepare(action);
     case Action::Kind::run:
       return run_group(action);
-    case Action::Kind::end: {
-      Entry& entry = action.entry.front();
-      const int device = entry.group->device();
-      const std::shared_ptr<void> release(nullptr, [&](void*) {
-        const std::lock_guard lock(mutex_);
-        if (!on_cpu_) budget_.release_device(device, entry.on_device);
-      });
-      return entry.group->end();
-    }
   }
 }
 
@@ -526,61 +468,13 @@ void Executor::run_group(Action& action) {
   Entry& entry = action.entry.front();
   const ListPtr list = entry.list;
   const int device = entry.group->device();
-  bool kept = false;
   const std::shared_ptr<void> ended(nullptr, [&](void*) {
     const std::lock_guard lock(mutex_);
     budget_.end(device);
     --list->running[device];
-    if (!on_cpu_ && !kept) budget_.release_device(device, entry.on_device);
+    if (!on_cpu_) budget_.release_device(device, entry.on_device);
   });
-  if (entry.resumed) {
-    std::vector<TaskJob> jobs;
-    for (std::size_t k = 0; k < list->ids.size(); ++k) {
-      if (entry.ids.contains(list->ids[k])) jobs.push_back(job(list, k));
-    }
-    entry.group->continue_with(std::move(jobs));
-  }
   entry.group->run();
-  entry.ids = entry.group->kept();
-  if (entry.ids.empty()) return;
-  kept = keep(action);
-  if (!kept) entry.group->end();
-}
-
-// Keeps a group of complete tasks alive if there is enough memory.
-bool Executor::keep(Action& action) {
-  try {
-    const Entry& entry = action.entry.front();
-    const int device = entry.group->device();
-    const double host_room = kKeptOfHost * memory_room().bytes;
-    const double device_room = on_cpu_ ? 0 : kKeptOfDevice * free_memory(device);
-    double host = entry.host, on_device = entry.on_device;
-    const std::lock_guard lock(mutex_);
-    if (failed_ || entry.list->interrupted || std::ranges::includes(not_kept_, entry.ids)) {
-      return false;
-    }
-    for (const Entry& other : kept_) {
-      host += other.host;
-      if (other.group->device() == device) on_device += other.on_device;
-    }
-    if (host > host_room || (!on_cpu_ && on_device > device_room)) return false;
-    kept_.splice(kept_.end(), action.entry);
-    return true;
-  } catch (const std::exception&) {  // out of memory, or a failed device
-    return false;
-  }
-}
-
-void Executor::end_kept(const std::set<std::string>& ids) {
-  const std::lock_guard lock(mutex_);
-  not_kept_.insert(ids.begin(), ids.end());
-  for (auto kept = kept_.begin(); kept != kept_.end();) {
-    const auto entry = kept++;
-    if (std::ranges::includes(not_kept_, entry->ids)) {
-      ending_.splice(ending_.end(), kept_, entry);
-    }
-  }
-  changed_.notify_all();
 }
 
 // Passes on the result of a finished file. Returns false if there is none.
@@ -625,7 +519,6 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   };
   job.recompute_damaged = config.recompute_damaged;
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
-  job.keep_alive = task.keep_alive && shared_ranks() == nullptr;
   job.on_graph = task.on_graph;
   job.ready = [this, list, index, reported](TaskRecord&& record) {
     guarded([&] {
@@ -733,7 +626,6 @@ void Executor::wait_for_holders(List& list) {
     if (list.held_in_a_row == 0 || list.held_in_a_row < list.pending.size()) return;
     const auto now = Clock::now();
     list.retry_at = now + kRetry;
-    end_all_kept();  // the holders may wait for these tasks
     if (!list.waiting_since) list.told = *(list.waiting_since = now);
     if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
     list.told = now;
@@ -792,11 +684,8 @@ void Executor::finish_files(Progress& progress) {
   std::unique_lock lock(mutex_);
   {
     const profile::Span span(profile::Work::wait, "files");
-    end_all_kept();
-    changed_.notify_all();
     const std::set<std::string> now(writing_.begin(), writing_.end());
     const auto written = [&] {
-      end_all_kept();
       return failed_ ||
              std::ranges::none_of(now, [&](const auto& id) { return writing_.contains(id); });
     };

@@ -6,21 +6,20 @@
 //   claimed    a worker has its lease, has read its stored data and has built its graph
 //   running    its engine advances in lockstep with those of its group (task_group.hpp)
 //   writing    its result was passed to the caller; its state is fetched and its file written
-//   kept       (keep_alive) complete; engine and lease stay for further measurements
 //   finished   its file is written, its lease released
 //
 // It may also end early: held (another process has its lease; it waits again), lost (another
 // process took its lease over; it waits again, or complete_files() checks it), damaged (reported at
 // the end) or interrupted (a checkpoint is written).
 //
-// All workers are alike. Each takes the first possible action: end a kept group, run a claimed
-// group, or claim and build the next group. The next group is therefore prepared while the engines
-// of other groups run, and host threads (host_threads.hpp) write the files of the previous one. A
-// worker that begins an action starts another worker if none is idle.
+// All workers are alike. Each takes the first possible action: run a claimed group, or claim and
+// build the next group. The next group is therefore prepared while the engines of other groups
+// run, and host threads (host_threads.hpp) write the files of the previous one. A worker that
+// begins an action starts another worker if none is idle.
 //
 // Admission (Budget): a group is claimed if its estimated host memory fits. It runs if a CPU thread
-// is free, or if the list has a free lane on a device with enough memory. Kept groups end if they
-// block others. A group that is alone is always admitted.
+// is free, or if the list has a free lane on a device with enough memory. A group that is alone is
+// always admitted.
 //
 // Locks: one mutex protects queue, budget and bookkeeping. Engines, files and handlers run without
 // it. Results do not depend on threads, groups, devices or the order of actions.
@@ -56,9 +55,6 @@ struct StudyTask {
   // "graph" (results depend on it), "pilot", "scan" or "tune".
   std::string purpose = "graph";
   bool extends = true;  // stores the final state, since more measurements may follow
-  // Keeps the engine in memory until Executor::end_kept(), because a request for more measurements
-  // is likely to follow the result.
-  bool keep_alive = false;
   std::function<void(const Graph&)> on_graph = {};      // see TaskJob
   std::function<void(const TaskData&)> on_result = {};  // called before the handler
 };
@@ -83,8 +79,6 @@ class Executor {
   // Error(device) if a single task exceeds the memory; Error(data) listing damaged results.
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
-  // Ends these kept tasks (by id), because no more measurements follow. Their files are written.
-  void end_kept(const std::set<std::string>& ids);
   // Stops all workers after the groups in flight and makes run() rethrow this exception.
   void fail(std::exception_ptr what);
   // Waits until the files of all results so far are written and packed. Rethrows the first error.
@@ -99,12 +93,10 @@ class Executor {
     ListPtr list;
     GroupPtr group;
     bool must_run = false;           // first of its list: checks for a stop only after a step
-    bool resumed = false;            // was kept alive on its device
     double host = 0, on_device = 0;  // bytes
-    std::set<std::string> ids = {};  // its tasks that are or were kept alive
   };
   struct Action {
-    enum class Kind { none, end, drop, run, prepare } kind = Kind::none;
+    enum class Kind { none, drop, run, prepare } kind = Kind::none;
     std::list<Entry> entry = {};          // one element: list nodes move between the queues
     std::vector<std::size_t> tasks = {};  // to be prepared
     bool ahead = false;
@@ -114,7 +106,6 @@ class Executor {
   void guarded(const F& f);
   void rethrow() const;
   void admit(List& list, std::unique_lock<std::mutex>& lock);
-  void resume_kept(const ListPtr& list);
   void drain(std::unique_lock<std::mutex>& lock);
 
   void start_worker();
@@ -125,8 +116,6 @@ class Executor {
   void act(Action& action);
   void prepare(Action& action);
   void run_group(Action& action);
-  bool keep(Action& action);
-  void end_all_kept();
 
   bool look_for_result(List& list, std::size_t index);
   TaskJob job(const ListPtr& list, std::size_t index);
@@ -147,8 +136,7 @@ class Executor {
   bool ended_ = false, told_memory_ = false;
   Budget budget_;
   std::list<ListPtr> lists_;  // calls of run() that have not returned
-  std::list<Entry> ready_, kept_, ending_;
-  std::set<std::string> not_kept_;                 // tasks that end_kept() ended
+  std::list<Entry> ready_;
   std::multiset<std::string> writing_;             // tasks with a result but no file yet
   std::map<std::string, std::uint64_t> measured_;  // by this process; avoids reading files
   std::size_t idle_ = 0;                           // workers

@@ -1,77 +1,24 @@
 #include "src/study/parse.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <functional>
-#include <numeric>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <span>
 
 #include "src/base/error.hpp"
 #include "src/base/whole_number.hpp"
+#include "src/store/input_file.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
-namespace {
-
-// A file opened for reading.
-class TextFile {
- public:
-  TextFile(const std::filesystem::path& file, Pipes pipes) : file_(file) {
-    // O_NONBLOCK: opening a pipe without a writer would block.
-    const int flags = O_RDONLY | O_CLOEXEC | (pipes == Pipes::refused ? O_NONBLOCK : 0);
-    opened_ = syscalls().open(file.c_str(), flags, 0);
-    if (opened_ < 0) fail(std::strerror(errno));
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-  ~TextFile() {
-    if (opened_ >= 0) syscalls().close(opened_);
-  }
-
-  void refuse_pipes() const {
-    struct stat status;
-    if (::fstat(opened_, &status) != 0) fail(std::strerror(errno));
-    if (S_ISDIR(status.st_mode)) fail(std::strerror(EISDIR));
-    if (!S_ISREG(status.st_mode)) fail("it is not a regular file");
-  }
-
-  std::string read(std::uint64_t most) const {
-    std::string text;
-    while (true) {
-      const std::size_t have = text.size();
-      text.resize(have + (std::size_t{1} << 16));
-      const ssize_t got = syscalls().read(opened_, text.data() + have, text.size() - have);
-      const int error = errno;
-      if (got < 0 && error == EINTR) {
-        text.resize(have);
-        continue;
-      }
-      text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-      if (got < 0) fail(std::strerror(error));
-      if (got == 0) return text;
-      if (text.size() > most) fail(fmt::format("it is longer than {} bytes", most).c_str());
-    }
-  }
-
- private:
-  [[noreturn]] void fail(const char* why) const {
-    throw Error(ExitCode::io, fmt::format("cannot read '{}': {}", file_.string(), why));
-  }
-
-  const std::filesystem::path& file_;
-  int opened_ = -1;
-};
-
-}  // namespace
 
 void given_twice(std::string_view origin, std::string_view what) {
   throw Error(ExitCode::usage, fmt::format("{}: {} is given twice", origin, what));
@@ -275,10 +222,22 @@ void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
               fmt::format("--out: '{}' already exists (--overwrite replaces it)", file.string()));
 }
 
-std::string read_text_file(const std::filesystem::path& file, std::uint64_t most, Pipes pipes) {
-  const TextFile in(file, pipes);
-  if (pipes == Pipes::refused) in.refuse_pipes();
-  return in.read(most);
+std::string read_text_file(const std::filesystem::path& file, std::uint64_t most) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ExitCode::io, fmt::format("cannot read '{}': {}", file.string(), why));
+  };
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) fail(std::strerror(EISDIR));
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail("it is not a regular file");
+  }
+  const InputFile in(file);
+  if (!in.is_there()) fail(std::strerror(ENOENT));
+  std::string text(in.size(), ' ');
+  if (text.size() > most) fail(fmt::format("it is longer than {} bytes", most));
+  text.resize(in.read(std::as_writable_bytes(std::span(text))));
+  return text;
 }
 
 void write_text_file(const std::filesystem::path& file, std::string_view text) {

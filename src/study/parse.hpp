@@ -59,10 +59,9 @@ void check_output_file(const std::filesystem::path& file, const char* option = "
 void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
 
 // Returns a file's bytes. Throws Error(io) with the system's reason, or if the file is larger than
-// `most` bytes. Pipes and devices, which may never end, are rejected at once unless allowed.
-enum class Pipes { refused, allowed };
+// `most` bytes. Pipes and devices, which may never end, are rejected at once.
 std::string read_text_file(const std::filesystem::path& file,
-                           std::uint64_t most = ~std::uint64_t{0}, Pipes pipes = Pipes::refused);
+                           std::uint64_t most = ~std::uint64_t{0});
 // Writes a small file atomically (temporary name, then rename). Throws Error(io).
 void write_text_file(const std::filesystem::path& file, std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "src/base/error.hpp"
@@ -48,7 +49,6 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
         requested = task;
         requested.spec.measure = measure;
       }
-      requested.keep_alive = false;
       requested.on_graph = {};  // these may refer to objects that are destroyed before the study
       requested.on_result = {};
     }

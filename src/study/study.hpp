@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,6 @@ class Study {
   // See Executor::run().
   std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
-  void end_kept(const std::set<std::string>& ids) { executor_.end_kept(ids); }
   void fail(std::exception_ptr what) { executor_.fail(std::move(what)); }
   void finish_files(Progress& progress) { executor_.finish_files(progress); }
 

@@ -149,8 +149,6 @@ struct TaskJob {
   // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;
   FinalState final_state = FinalState::automatic;
-  // Keeps lease and engine after completion for further requests. Requires `ready`.
-  bool keep_alive = false;
   std::function<std::shared_ptr<const Graph>(const TaskSpec& spec)> graph_of = task_graph;
   std::function<void(const Graph& graph)> on_graph = {};  // called before the task runs
   // Called on any thread before a finished task is written: may add results for its readers.

@@ -49,17 +49,6 @@ TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads&
 }
 
 TaskGroup::~TaskGroup() {
-  if (has_kept_ && engines_ != nullptr) {  // no file contains their measurements
-    try {
-      end();
-    } catch (...) {
-      // Release them without files.
-    }
-  }
-  wait_for_host();
-}
-
-void TaskGroup::wait_for_host() {
   std::unique_lock lock(mutex_);
   written_.wait(lock, [this] { return writing_ == 0; });
 }
@@ -76,55 +65,24 @@ double TaskGroup::device_bytes() const {
   return sum;
 }
 
-// Tasks with a warm-up do it together, then all tasks measure. Kept tasks continue where they are.
+// Tasks with a warm-up do it together, then all tasks measure.
 void TaskGroup::run() {
   last_ = now();
-  if (engines_ == nullptr) {
-    begin(true);
-    work();
-    if (engines_ == nullptr) begin(false);
-  }
+  begin(true);
+  work();
+  if (engines_ == nullptr) begin(false);
   work();
 }
 
-std::set<std::string> TaskGroup::kept() const {
-  std::set<std::string> ids;
-  for (const ClaimedTask* task : running_) {
-    if (task->kept()) ids.insert(task_id(task->spec()));
-  }
-  return ids;
-}
-
-void TaskGroup::continue_with(std::vector<TaskJob> jobs) {
-  std::map<std::string, TaskJob*> asked;
-  for (TaskJob& job : jobs) asked[task_id(job.spec)] = &job;
-  for (ClaimedTask* task : running_) {
-    if (!task->kept()) continue;
-    const auto job = asked.find(task_id(task->spec()));
-    task->guarded([&] {
-      job == asked.end() ? task->finish() : task->continue_with(std::move(*job->second));
-    });
-  }
-}
-
-void TaskGroup::end() {
-  for (ClaimedTask* task : running_) {
-    if (!task->open()) continue;
-    task->guarded([&] { task->complete() ? task->finish() : task->interrupt(); });
-  }
-  drop_engines();
-}
-
 bool TaskGroup::is_at_work(const ClaimedTask& task) const {
-  return task.open() && !task.kept() && task.warming() == warming_;
+  return task.open() && task.warming() == warming_;
 }
 
-// Runs rounds until all tasks with engines are done or kept.
+// Runs rounds until all tasks with engines are done.
 void TaskGroup::work() {
   const auto busy = [this](const ClaimedTask* task) { return is_at_work(*task); };
   while (std::ranges::any_of(running_, busy)) round();
-  has_kept_ = has_kept_ || !kept().empty();
-  if (!kept().empty() || (warming_ && change_updates())) return;
+  if (warming_ && change_updates()) return;
   for (ClaimedTask* task : running_) {
     if (task->open()) task->guarded([&] { task->detach(); });
   }
@@ -281,7 +239,7 @@ void TaskGroup::round() {
     }
   }
   for (ClaimedTask* task : running_) {
-    if (!task->open() || (task->kept() && !stop)) continue;
+    if (!task->open()) continue;
     task->guarded([&] {
       if (task->complete()) {
         task->finish();
@@ -324,7 +282,7 @@ void TaskGroup::advance(const Step& step, Company& company) {
 
 // Divides the time since the last call among the running tasks.
 void TaskGroup::share_time() {
-  const auto runs = [](const ClaimedTask* m) { return m->open() && !m->kept(); };
+  const auto runs = [](const ClaimedTask* m) { return m->open(); };
   const auto count = std::count_if(running_.begin(), running_.end(), runs);
   const double seconds = now() - last_;
   for (ClaimedTask* task : running_) {

@@ -14,7 +14,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +29,7 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   // running; after a stop request, the remaining tasks are not claimed but count as interrupted.
   TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
   // Waits for its files; their jobs on host threads keep a group owned by a shared_ptr alive.
-  // Releases tasks that did not run, and ends kept ones.
+  // Releases tasks that did not run.
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
@@ -44,14 +43,6 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   // Runs all tasks to completion or until a stop request. Each call makes at least one step, so
   // that runs with any time limit finish eventually. Throws errors of the device.
   void run();
-
-  void wait_for_host();  // until results are passed on and files are written
-
-  std::set<std::string> kept() const;  // ids of complete tasks whose engines are kept alive
-  // Requests more measurements of kept tasks; the other kept tasks end. Call run() next.
-  void continue_with(std::vector<TaskJob> jobs);
-  // Ends kept tasks and writes their files; interrupts the others.
-  void end();
 
  private:
   // Tasks that take the same next step, and how often all of them can repeat it.
@@ -83,7 +74,6 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   TaskRun run_;
   HostThreads& host_;
   bool warming_ = false;
-  bool has_kept_ = false;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
   double last_ = 0;           // time of the last share_time()
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-// A folder for the files of one test, and the error of a refused read or write.
+// A folder for the files of one test, the error of a refused read, and graphs in files.
 #pragma once
 
 #include <unistd.h>
@@ -9,8 +9,21 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
+#include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
+
+namespace rewise {
+
+inline void write_graph(const Graph& graph, const std::string& path,
+                        H5Bonds listed = H5Bonds::rewired) {
+  std::ofstream file(path, std::ios::binary);
+  write_graph(
+      graph, graph_format(path), [&](std::string_view text) { file << text; }, listed);
+}
+
+}  // namespace rewise
 
 namespace rewise::oracle {
 

@@ -16,7 +16,7 @@ RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
 from rewise import square_lattice  # noqa: E402
-from rewise.plots import potts_table, tc_table, tsg_table  # noqa: E402
+from rewise.plots import tc_table, transition_table  # noqa: E402
 
 
 def study(dim, rule, values, tc0=2.0):
@@ -186,11 +186,11 @@ class TcTable(unittest.TestCase):
             path = pathlib.Path(folder, "t.csv")
             path.write_text("q,p,t,t_error,order\n4,1,1.2166,3e-3,first\n4,0.03,0.9511,2e-3,"
                             "undecided\n3,0.1,1.1226,1e-3,undecided\n")
-            self.assertEqual(potts_table.main([str(path)]), 0)
-            self.assertEqual(list(potts_table.table(path)[4][0]), [0.03, 1])
+            self.assertEqual(transition_table.main([str(path)]), 0)
+            self.assertEqual(list(transition_table.table(path)[1][4, "undecided"][0]), [0.03])
             path.write_text("p,tc\n1,2\n")
             with contextlib.redirect_stderr(io.StringIO()) as said:
-                self.assertEqual(potts_table.main([str(path)]), 65)
+                self.assertEqual(transition_table.main([str(path)]), 65)
             self.assertIn("t_error", said.getvalue())
         labels = seen[0].axes[0].get_legend_handles_labels()[1]
         self.assertEqual(labels, ["q = 3, order undecided", "q = 4, order undecided",
@@ -205,13 +205,14 @@ class TcTable(unittest.TestCase):
             tree.write_text(head + "2,add,any,0.1,2.4158,2e-4\n2,add,any,0.01,2.3001,6e-5\n"
                             "3,add,any,0.1,5,1e-3\n2,rewire,any,1,1.7529,2e-4\n")
             crossings.write_text(head + "2,rewire,any,1,1.75,0.01\n")
-            self.assertEqual(tsg_table.main([str(tree), str(crossings)]), 0)
-            self.assertEqual(tsg_table.main([str(tree)]), 0)
+            self.assertEqual(transition_table.main([str(tree), str(crossings)]), 0)
+            self.assertEqual(transition_table.main([str(tree)]), 0)
             (crossings).write_text("p,tc\n1,2\n")
             with contextlib.redirect_stderr(io.StringIO()) as said:
-                self.assertEqual(tsg_table.main([str(tree), str(crossings)]), 65)
+                self.assertEqual(transition_table.main([str(tree), str(crossings)]), 65)
             self.assertIn("tsg_error", said.getvalue())
-            self.assertEqual(list(tsg_table.table(tree)["add"][0]), [0.01, 0.1])
+            self.assertEqual(list(transition_table.table(tree)[1]["add", "tree condition"][0]),
+                             [0.01, 0.1])
         whole, shift = seen[0].axes
         labels = whole.get_legend_handles_labels()[1]
         self.assertIn("rewire, crossings", labels)

@@ -230,3 +230,45 @@ TEST_CASE("anything but a regular file is an input/output error") {
   CHECK_NOTHROW(make_folder(folder / "a/b/c"));
   CHECK_NOTHROW(make_folder(folder / "a/b/c"));
 }
+
+TEST_CASE("write_file replaces a file only on request, and leaves nothing after a failure") {
+  const TempFolder folder;
+  const auto path = folder / "g.edges";
+  const auto code_of = [&](Overwrite overwrite, const std::function<void(const TextSink&)>& fill) {
+    try {
+      write_file(path, overwrite, fill);
+    } catch (const Error& error) {
+      return error.exit_code();
+    }
+    return ExitCode::done;
+  };
+  const auto content = [&] {
+    const auto bytes = file_bytes(path);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  const auto fill = [](const TextSink& out) {
+    for (int k = 0; k < 100'000; ++k) out("0 1\n");
+  };
+  const auto precious = [](const TextSink& out) { out("precious"); };
+  const auto fails = [](const TextSink& out) {
+    out("0 1\n");
+    throw Error(ExitCode::data, "no bond");
+  };
+  CHECK(code_of(Overwrite::no, fails) == ExitCode::data);
+  CHECK(folder.files().empty());
+  CHECK(code_of(Overwrite::no, precious) == ExitCode::done);
+  CHECK(code_of(Overwrite::no, fill) == ExitCode::held);
+  CHECK(code_of(Overwrite::yes, fails) == ExitCode::data);
+  CHECK(content() == "precious");
+  CHECK(code_of(Overwrite::yes, fill) == ExitCode::done);
+  CHECK(content().size() == 400'000);
+  std::filesystem::remove(path);
+  const auto appears = [&](const TextSink& out) {
+    write_file(path, Overwrite::no, precious);
+    fill(out);
+  };
+  CHECK(code_of(Overwrite::no, appears) == ExitCode::held);
+  CHECK(content() == "precious");
+  CHECK(folder.files() == std::vector<std::string>{"g.edges"});
+  CHECK_THROWS_AS(write_file(folder / "no" / "g.edges", Overwrite::no, fill), Error);
+}

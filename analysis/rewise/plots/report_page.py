@@ -134,70 +134,12 @@ def figure(path):
             f"<figcaption>{html.escape(caption)}</figcaption></figure>")
 
 
-def headline(summary):
-    """The sections with the numbers."""
-    if summary["kind"] == "tc":
-        sections = [section("Critical temperatures",
-                            table(*report_tables.critical_temperatures(summary), text_columns=(1,)),
-                            "<p>2.3772(4) means 2.3772 ± 0.0004: one standard error, by jackknife "
-                            "over graphs, including what the extrapolation over sizes neglects. "
-                            "J = k<sub>B</sub> = 1.</p>", controls(summary))]
-        tree = report_tables.tree(summary)
-        if tree[0]:
-            sections.append(section(
-                "By the tree condition", table(*tree, text_columns=(2,)),
-                "<p>Tc of infinite networks from their lattices without shortcuts: where the "
-                "transfer from shortcut to shortcut has spectral radius λ = 1. No sizes are "
-                "extrapolated. Values of both methods are combined only if they agree.</p>"))
-        target = report_tables.target(summary)
-        if target[0]:
-            sections.append(section(
-                f"Target: a relative error of {summary['sampling']['target_error']:g}",
-                table(*target, text_columns=(2,)),
-                "<p>Graphs and measurements: those that the study began with, and those added "
-                "where they reduce the error of Tc most for their work. The thermal part of the "
-                "variance of a size falls with more measurements; the rest is the spread between "
-                "graphs.</p>"))
-        exponents = report_tables.exponents(summary)
-        if exponents[0]:
-            sections.append(section(
-                "How the shift grows with p", table(*exponents),
-                "<p>Tc(p) − Tc(0) ∝ p<sup>x</sup>, between neighbouring p and over ranges of "
-                "p. For p → 0 theory has x = 1/γ (4/7 in two dimensions), with strong "
-                "corrections.</p>"))
-        return sections
-    return [section("Overview", table(*report_tables.overview(summary)),
-                    "<p>The largest specific heat C and susceptibility χ among the simulated "
-                    "temperatures and where they are; all numbers are in summary.csv. Errors: one "
-                    "standard error, by jackknife over graphs, or over replicas if there is one "
-                    "graph. J = k<sub>B</sub> = 1.</p>", controls(summary))] + sweep_target(summary)
-
-
-def controls(summary):
-    """Lists the control variates that correct averages."""
-    names = {name for point in summary["points"] for size in point["sizes"]
-             for name in size.get("controls", [])}
-    if not names:
-        return ""
-    words = {"rewired_ends": "number of rewired ends", "sum_k2": "sum of squared degrees"}
-    told = " and the ".join(words.get(name, name) for name in sorted(names))
-    return (f"<p>Averages over graphs use the {html.escape(told)} as control variates: they are "
-            "corrected for the deviation of these graphs from the exact means, if an F test shows "
-            "that this reduces the error. Averages without this correction are in summary.csv "
-            "(energy_plain and so on).</p>")
-
-
-def sweep_target(summary):
-    rows = report_tables.sweep_target(summary)
-    if not rows[0]:
-        return []
-    asked = summary["sampling"]
-    return [section(f"Target: a relative error of {asked['target_error']:g} for "
-                    f"{', '.join(asked['target_observables'])}",
-                    table(*rows, text_columns=(3, 4)),
-                    "<p>Graphs and measurements: those that the study began with, and those added, "
-                    "whichever takes less work. The thermal part of the squared error falls with "
-                    "more measurements; the rest is the spread between graphs.</p>")]
+def printed(folder):
+    """The tables that the program printed."""
+    file = folder / "summary.txt"
+    text = file.read_text(encoding="utf-8") if file.exists() else \
+        "summary.txt is missing: run the study again to write it"
+    return f"<pre>{html.escape(text.strip())}</pre>"
 
 
 def repeat(summary, folder):
@@ -225,7 +167,7 @@ def page(summary, folder, plots):
     spins = (f"Potts spins with {summary.get('q')} states" if summary.get("model") == "potts"
              else "Ising spins")
     sections = [
-        *headline(summary),
+        section("Results", printed(folder)),
         section("Equilibrium and autocorrelation", table(*report_tables.checks(summary)),
                 "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
                 "e, |m| and m² agree. z is the least likely difference in units of its error, "

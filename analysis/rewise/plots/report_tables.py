@@ -1,10 +1,10 @@
-"""The tables of report.html, as (rows, header), from a study's summary (SUMMARY.md). A cell is text
-or (text, class)."""
+"""What report.html says beside the printed tables, from a study's summary (SUMMARY.md): checks of
+equilibrium, as (rows, header), warnings and the extent of the study. A cell is text or
+(text, class)."""
 
 import numpy as np
 
-from ..files import (array, refused, schedule_label, status_of, value_and_error, whole,
-                     whole_or_statistical, with_error)
+from ..files import array, schedule_label, value_and_error, whole, with_error
 
 
 def counted(count, one, many=None):
@@ -22,133 +22,6 @@ def name_of(point):
 
 def extents(size):
     return size.get("graph", "×".join(map(str, size["extents"])))
-
-
-def tc_cell(point):
-    """Tc; or the reason why there is none, and the value that a check rejected."""
-    tc = point.get("tc")
-    if tc is not None:
-        unknown = "systematic" in tc and tc["systematic"] is None
-        return with_error(*whole_or_statistical(tc)) + (", systematic error unknown" if unknown
-                                                        else "")
-    candidate = refused(point)
-    text = f"; rejected: {with_error(*whole_or_statistical(candidate))}" if candidate else ""
-    return f"– {status_of(point)}{text}", "bad"
-
-
-def critical_temperatures(summary):
-    rows = []
-    for point in summary["points"]:
-        tc, expected = point.get("tc"), point.get("binder_expected")
-        value, error = whole(tc)
-        sizes = point["sizes"]
-        rows.append([
-            name_of(point), tc_cell(point),
-            f"{error / value:.1e}" if np.isfinite(error) else "–",
-            number(point.get("shift")), number(point.get("binder_limit")),
-            "–" if expected is None else f"{expected:.4f}",
-            f"{tc['chi2']:.1f}/{tc['dof']}" if tc and tc.get("chi2") is not None else "–",
-            f"{extents(sizes[0])} .. {extents(sizes[-1])}" if sizes else "–",
-            f"{sizes[0]['graphs']} .. {sizes[-1]['graphs']}" if sizes else "–"])
-        if point.get("tc_exact") is not None:
-            rows.append(["", f"{point['tc_exact']:.6f} exactly"] + [""] * 7)
-    return rows, ["p", "Tc", "relative error", "Tc(p) − Tc(0)", "U at Tc", "theory", "χ²/dof",
-                  "sizes", "graphs"]
-
-
-def tree(summary):
-    """Compares both methods; no rows without the tree condition."""
-    rows = []
-    for point in summary["points"] if "best" in summary else []:
-        found, compared = point["tree"], point["comparison"]
-        length = found.get("correlation_length")
-        z = "–" if compared is None else f"{compared['z']:+.1f}"
-        rows.append([
-            name_of(point), number(point.get("tc")),
-            number(found["tc"]) if found["tc"] else (f"– {'; '.join(found['reasons'])}", "bad"),
-            (z, "bad") if compared and not compared["agree"] else z, number(point["best"]),
-            number(point["best_shift"]),
-            f"{found['edge']} ({found['edge'] / length:.0f})" if length else "–",
-            str(found.get("graphs", "–"))])
-    return rows, ["p", "crossings", "tree condition", "difference / error", "both",
-                  "Tc(p) − Tc(0)", "L (in correlation lengths)", "bare lattices"]
-
-
-def exponents(summary):
-    rows = [[f"{entry['p_low']:g} .. {entry['p_high']:g}", number(entry["exponent"]), "local", ""]
-            for entry in summary.get("local_exponents", [])]
-    for law in summary.get("power_laws", []):
-        fit = "" if law.get("chi2") is None else f"χ²/dof = {law['chi2']:.1f}/{law['dof']}"
-        rows.append([f"{law['p_first']:g} .. {law['p_last']:g}", number(law["exponent"]),
-                     "power law", fit])
-    return rows, ["p", "x", "from", "fit"]
-
-
-def error_and_verdict(found):
-    """Cells of a target: the relative error that was reached, and whether it meets the target."""
-    error = "–" if found["error"] is None else f"{found['error']:.1e}"
-    if found["reached"]:
-        return error, ("reached", "good")
-    return error, (f"not reached: {found['stopped'] or 'the study is not finished'}", "bad")
-
-
-def target(summary):
-    """Target and reached relative error for each p; no rows without a target."""
-    rows = []
-    for point in summary["points"]:
-        found = point.get("target")
-        if not found:
-            continue
-        error, verdict = error_and_verdict(found)
-        if not found["sizes"]:
-            rows.append([name_of(point), error, verdict] + ["–"] * 5)
-        for place, size in enumerate(found["sizes"]):
-            before, added = size["measurements_before"], size["measurements_added"]
-            rows.append(([name_of(point), error, verdict] if place == 0 else ["", "", ""]) + [
-                extents(size), f"{size['graphs_before']} + {size['graphs_added']}",
-                f"{before} + {added}" if before else str(added),
-                "–" if size["share"] is None else f"{size['share']:.0%}",
-                "–" if size["thermal"] is None else f"{size['thermal']:.0%}"])
-    return rows, ["p", "relative error", "target", "size", "graphs", "measurements",
-                  "share of the variance", "thermal"]
-
-
-def sweep_target(summary):
-    """As target(), for a sweep, in which each size has a target for the errors of observables."""
-    rows = []
-    for point in summary["points"]:
-        for size in point["sizes"]:
-            found = size.get("target")
-            if not found:
-                continue
-            error, verdict = error_and_verdict(found)
-            rows.append([
-                name_of(point), extents(size), error,
-                f"{found['observable']} at T = {found['temperature']:g}", verdict,
-                f"{found['graphs_before']} + {found['graphs_added']}",
-                f"{found['measurements_before']} + {found['measurements_added']}",
-                f"{found['thermal']:.0%}"])
-    return rows, ["p", "size", "largest relative error", "of", "target", "graphs", "measurements",
-                  "thermal"]
-
-
-def overview(summary):
-    rows = []
-    for point in summary["points"]:
-        for size in point["sizes"]:
-            t = array(size["temperatures"])
-            row = [name_of(point), extents(size), str(size["graphs"]), str(size["replicas"]),
-                   f"{t.min():g} .. {t.max():g} ({len(t)})"]
-            for quantity in ("specific_heat", "susceptibility"):
-                value, error = (array(size[quantity][key]) for key in ("value", "error"))
-                if not np.isfinite(value).any():
-                    row += ["–", "–"]
-                    continue
-                top = int(np.nanargmax(value))
-                row += [with_error(value[top], error[top]), f"{t[top]:g}"]
-            rows.append(row)
-    return rows, ["p", "size", "graphs", "replicas", "temperatures", "largest C", "at T",
-                  "largest χ", "at T"]
 
 
 def size_check(size):
