@@ -1,4 +1,4 @@
-// Errors when ranks create their parts of a system. An error common to all ranks is reported by
+// Errors when ranks create their parts of a replica. An error common to all ranks is reported by
 // rank 0 only, and the others continue with the next command. An error of rank 0 alone, or of the
 // function that creates the parts, ends all ranks.
 #include <atomic>
@@ -24,7 +24,7 @@ class Stub final : public Subdomain {
   }
   void advance(const Advance&) override {}
   void count(std::span<std::uint64_t> sums) override { sums[0] = 1; }
-  std::uint64_t systems() const override { return 1; }
+  std::uint64_t replicas() const override { return 1; }
   std::uint64_t sums() const override { return 1; }
   IndexRange part(int) const override { return {}; }
   void read(std::uint64_t, std::uint64_t, std::uint64_t, std::span<std::uint8_t>) const override {}
