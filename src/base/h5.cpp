@@ -5,11 +5,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -129,20 +134,154 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Indices& dims
   return packed;
 }
 
-constexpr std::size_t kGrowth = std::size_t{1} << 16;  // bytes by which a file in memory grows
-
-// The library crashes if its own allocations fail (1.10.8: H5AC_create()). Call it before a file is
-// created or opened, and before an array of `bytes` is written.
-void require_room(std::size_t bytes = 0) {
+// The library crashes if its own allocations fail (1.10.8: H5AC_create()).
+void require_room() {
   constexpr std::size_t least = std::size_t{16} << 20;
-  void* const room = ::mmap(nullptr, least + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) throw std::bad_alloc();
-  ::munmap(room, least + bytes);
+  ::munmap(room, least);
 }
 
 }  // namespace
 
+// The bytes that the library has written, in pages of the size of a large chunk, and the arrays
+// that are inserted when the image is made, for which the library has only allocated the place.
+struct detail::Memory {
+  static constexpr std::size_t kPage = std::size_t{1} << 16;
+  using Page = std::array<std::byte, kPage>;
+  struct Apart {
+    haddr_t at;
+    std::span<const std::uint8_t> bytes;
+  };
+
+  // Calls f(page number, within the page, within the range, count) for each page of a range.
+  template <class F>
+  static void by_pages(haddr_t at, std::size_t size, const F& f) {
+    for (std::size_t done = 0; done < size;) {
+      const auto within = static_cast<std::size_t>((at + done) % kPage);
+      const std::size_t count = std::min(size - done, kPage - within);
+      f((at + done) / kPage, within, done, count);
+      done += count;
+    }
+  }
+
+  void write(haddr_t at, std::span<const std::byte> bytes) {
+    by_pages(at, bytes.size(), [&](haddr_t page, std::size_t to, std::size_t from, std::size_t n) {
+      auto found = pages.find(page);
+      if (found == pages.end()) found = pages.emplace(page, std::make_unique<Page>()).first;
+      std::copy_n(bytes.data() + from, n, found->second->data() + to);
+    });
+    written = std::max(written, at + bytes.size());
+  }
+  // Reads; bytes that were never written are zero.
+  void read(haddr_t at, std::span<std::byte> bytes) const {
+    by_pages(at, bytes.size(), [&](haddr_t page, std::size_t from, std::size_t to, std::size_t n) {
+      const auto found = pages.find(page);
+      if (found == pages.end()) {
+        std::fill_n(bytes.data() + to, n, std::byte{0});
+      } else {
+        std::copy_n(found->second->data() + from, n, bytes.data() + to);
+      }
+    });
+  }
+  std::vector<std::byte> image() const {
+    if (lacks_bytes) throw std::bad_alloc();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(end));
+    for (const auto& [page, memory] : pages) {
+      if (page * kPage >= end) continue;
+      const std::size_t at = page * kPage;
+      std::copy_n(memory->data(), std::min(kPage, bytes.size() - at), bytes.data() + at);
+    }
+    for (const Apart& some : apart) {
+      std::memcpy(bytes.data() + some.at, some.bytes.data(), some.bytes.size());
+    }
+    return bytes;
+  }
+
+  std::map<haddr_t, std::unique_ptr<Page>> pages;
+  haddr_t written = 0, end = 0;  // end of the written and of the allocated part of the file
+  std::vector<Apart> apart;
+  bool lacks_bytes = false;  // out of memory: some bytes are missing
+};
+
 namespace {
+
+// An HDF5 file driver for such a Memory. (The library's core driver keeps one array, which it
+// copies whenever the file grows, under the lock.)
+struct MemoryFile {
+  H5FD_t library;                  // comes first: the library's part
+  std::shared_ptr<Memory> memory;  // shared: the library may keep a file that it could not close
+};
+using MemoryInfo = const std::shared_ptr<Memory>*;  // passed to the driver's open function
+
+Memory& memory_of(const H5FD_t* file) { return *reinterpret_cast<const MemoryFile*>(file)->memory; }
+
+H5FD_t* open_memory(const char*, unsigned, hid_t access, haddr_t) {
+  const void* const info = H5Pget_driver_info(access);
+  if (info == nullptr) return nullptr;
+  auto* const file = new (std::nothrow) MemoryFile{};
+  if (file == nullptr) {
+    memory_was_lacking = true;
+    return nullptr;
+  }
+  file->memory = **static_cast<const MemoryInfo*>(info);
+  return &file->library;
+}
+herr_t close_memory(H5FD_t* file) {
+  delete reinterpret_cast<MemoryFile*>(file);
+  return 0;
+}
+herr_t get_features(const H5FD_t*, unsigned long* flags) {
+  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+           H5FD_FEAT_AGGREGATE_SMALLDATA;
+  return 0;
+}
+haddr_t end_of_layout(const H5FD_t* file, H5FD_mem_t) { return memory_of(file).end; }
+herr_t lay_out_to(H5FD_t* file, H5FD_mem_t, haddr_t end) {
+  memory_of(file).end = end;
+  return 0;
+}
+haddr_t end_of_bytes(const H5FD_t* file, H5FD_mem_t) { return memory_of(file).written; }
+herr_t read_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, void* to) {
+  memory_of(file).read(at, {static_cast<std::byte*>(to), size});
+  return 0;
+}
+// If memory runs out, the file has no image, but this function reports success: otherwise the
+// library would not close the file and would crash at exit (1.10.8).
+herr_t write_memory(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size,
+                    const void* from) {
+  try {
+    memory_of(file).write(at, {static_cast<const std::byte*>(from), size});
+  } catch (const std::bad_alloc&) {
+    memory_of(file).lacks_bytes = memory_was_lacking = true;
+  }
+  return 0;
+}
+
+hid_t memory_driver() {
+  static const hid_t driver = [] {
+    static H5FD_class_t made{};
+#ifdef H5FD_CLASS_VERSION
+    made.version = H5FD_CLASS_VERSION;
+    made.value = static_cast<H5FD_class_value_t>(400);  // user-defined drivers: 256 to 511
+#endif
+    made.name = "rewise_memory";
+    made.maxaddr = static_cast<haddr_t>(1) << 62;
+    made.fc_degree = H5F_CLOSE_WEAK;
+    made.fapl_size = sizeof(MemoryInfo);
+    made.open = open_memory;
+    made.close = close_memory;
+    made.query = get_features;
+    made.get_eoa = end_of_layout;
+    made.set_eoa = lay_out_to;
+    made.get_eof = end_of_bytes;
+    made.read = read_memory;
+    made.write = write_memory;
+    std::fill(std::begin(made.fl_map), std::end(made.fl_map), H5FD_MEM_DEFAULT);
+    return H5FDregister(&made);
+  }();
+  return driver;
+}
 
 // Access properties for the earliest file format.
 Id file_access() {
@@ -159,12 +298,31 @@ Id file_access() {
 
 namespace {
 
-std::unique_lock<std::recursive_mutex> lock_library() {
-  static std::recursive_mutex& door = *new std::recursive_mutex;
-  return std::unique_lock(door);
+std::mutex& library_door() {
+  static std::mutex& door = *new std::mutex;
+  return door;
 }
+thread_local int turns = 0;  // recursion depth of this thread
 
 }  // namespace
+
+Turn::Turn() {
+  if (turns == 0) library_door().lock();
+  ++turns;
+}
+
+Turn::~Turn() {
+  if (mine_ && --turns == 0) library_door().unlock();
+}
+
+Pause::Pause() : turns_(std::exchange(turns, 0)) {
+  if (turns_ > 0) library_door().unlock();
+}
+
+Pause::~Pause() {
+  if (turns_ > 0) library_door().lock();
+  turns = turns_;
+}
 
 Id& Id::operator=(Id&& other) noexcept {
   std::swap(id_, other.id_);
@@ -177,14 +335,20 @@ Id::~Id() {
 }
 
 File File::create() {
-  auto lock = lock_library();
+  Turn turn;
   quiet();
+  memory_was_lacking = false;
   const Id access = file_access();
-  if (H5Pset_fapl_core(access.get(), kGrowth, 0) < 0) failed("set up a file in memory");
+  auto memory = std::make_shared<Memory>();
+  const MemoryInfo there = &memory;
+  if (memory_driver() < 0 || H5Pset_driver(access.get(), memory_driver(), &there) < 0) {
+    failed("set up a file in memory");
+  }
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(lock), std::move(file), std::numeric_limits<std::uint64_t>::max());
+  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max(),
+              std::move(memory));
 }
 
 namespace {
@@ -203,46 +367,121 @@ herr_t keep_image(void*) { return 0; }
 File File::open(std::span<const std::byte> image) {
   quiet();
   if (image.empty()) unfit("the image is empty");
-  auto lock = lock_library();
+  Turn turn;
+  memory_was_lacking = false;
   const Id access = file_access();
   // Opened read-only, the library never writes to these bytes.
   auto* const bytes = const_cast<std::byte*>(image.data());
   H5FD_file_image_callbacks_t callbacks{borrow_image, no_copy,    no_growth, no_free,
                                         same_image,   keep_image, bytes};
-  if (H5Pset_fapl_core(access.get(), kGrowth, 0) < 0 ||
+  if (H5Pset_fapl_core(access.get(), 1 << 16, 0) < 0 ||
       H5Pset_file_image_callbacks(access.get(), &callbacks) < 0 ||
       H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
     failed("take over an image");
   }
   Id file(H5Fopen(unique_image_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid()) unfit("not an HDF5 file");
-  return File(std::move(lock), std::move(file), kDeflateRatio * image.size() + kSmall);
+  return File(std::move(turn), std::move(file), kDeflateRatio * image.size() + kSmall);
 }
 
 Group File::root() const {
   quiet();
   Id group(H5Gopen2(id_.get(), "/", H5P_DEFAULT), H5Gclose);
   if (!group.valid()) unfit("it has no root group");
-  return Group(std::move(group), budget_);
+  return Group(std::move(group), budget_, memory_);
+}
+
+void File::flush() const {
+  quiet();
+  if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
 }
 
 std::vector<std::byte> File::image() const {
-  quiet();
-  if (H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) < 0) failed("flush a file in memory");
-  const ssize_t size = H5Fget_file_image(id_.get(), nullptr, 0);
-  if (size < 0) failed("measure a file in memory");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  if (H5Fget_file_image(id_.get(), bytes.data(), bytes.size()) != size) {
-    failed("copy a file in memory");
+  flush();
+  const Pause pause;
+  return memory_->image();
+}
+
+namespace {
+
+// Flat combining: the first waiting thread executes the queued requests of all threads, until the
+// queue is empty or it has executed kMostOfOthers of them; then the next waiting thread continues.
+class Desk {
+ public:
+  void do_there(const std::function<void()>& work) {
+    Job job{&work};
+    std::unique_lock lock(mutex_);
+    (last_ == nullptr ? first_ : last_->next) = &job;
+    last_ = &job;
+    if (std::exchange(taken_, true)) {
+      job.changed.wait(lock, [&] { return job.done || job.leads; });
+    }
+    if (!job.done) lead(lock);
+    if (job.error) std::rethrow_exception(job.error);
   }
-  return bytes;
+
+ private:
+  static constexpr int kMostOfOthers = 32;
+  struct Job {
+    const std::function<void()>* work;
+    std::exception_ptr error = {};
+    bool done = false, leads = false;
+    std::condition_variable changed = {};
+    Job* next = nullptr;
+  };
+
+  // The first request is that of this thread.
+  void lead(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const Turn turn;
+    lock.lock();
+    for (int done = 0; first_ != nullptr; ++done) {
+      if (done > kMostOfOthers) {
+        first_->leads = true;
+        first_->changed.notify_one();
+        return;
+      }
+      Job& job = *first_;
+      lock.unlock();
+      try {
+        (*job.work)();
+      } catch (...) {
+        job.error = std::current_exception();
+      }
+      lock.lock();
+      first_ = job.next;
+      if (first_ == nullptr) last_ = nullptr;
+      job.done = true;
+      job.changed.notify_one();
+    }
+    taken_ = false;
+  }
+
+  std::mutex mutex_;
+  Job *first_ = nullptr, *last_ = nullptr;
+  bool taken_ = false;
+};
+
+}  // namespace
+
+std::vector<std::byte> build(const std::function<void(Group root)>& fill) {
+  static Desk& desk = *new Desk;
+  std::shared_ptr<Memory> memory;
+  const auto work = [&] {
+    const File file = File::create();
+    fill(file.root());
+    file.flush();
+    memory = file.memory_;
+  };
+  turns > 0 ? work() : desk.do_there(work);
+  return memory->image();
 }
 
 Group Group::create_group(const std::string& name) {
   quiet();
   Id group(H5Gcreate2(id_.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group.valid()) failed(fmt::format("create the group {}", name));
-  return Group(std::move(group), budget_);
+  return Group(std::move(group), budget_, memory_);
 }
 
 void Group::set_text(const std::string& name, std::string_view value) {
@@ -338,9 +577,6 @@ PackedArray detail::pack(Kind kind, const Values& values, std::size_t size, cons
 
 void Group::write(const std::string& name, const PackedArray& array) {
   quiet();
-  std::size_t bytes = 0;
-  for (const PackedChunk& chunk : array.chunks) bytes += chunk.bytes.size();
-  require_room(bytes);
   const Id list = layout_list(name);
   if (!array.chunks.empty()) set_chunks(list, name, array.packing);
   const Id dataset = create_dataset(id_.get(), name, array.kind, array.dims, list);
@@ -354,16 +590,33 @@ void Group::write(const std::string& name, const PackedArray& array) {
   }
 }
 
+void Group::write_apart(const std::string& name, std::span<const std::uint8_t> bytes) {
+  quiet();
+  const Id list = layout_list(name);
+  if (H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY) < 0 ||
+      H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER) < 0) {
+    failed(fmt::format("lay out {}", name));
+  }
+  const Id dataset = create_dataset(id_.get(), name, Kind::u8, {bytes.size()}, list);
+  if (bytes.empty()) return;
+  const haddr_t at = H5Dget_offset(dataset.get());
+  if (at == HADDR_UNDEF) failed(fmt::format("find the place of {}", name));
+  memory_->apart.push_back({at, bytes});
+}
+
 void Group::write_raw(const std::string& name, Kind kind, const detail::Values& values,
                       std::size_t size, const std::vector<std::uint64_t>& dims,
                       const Packing& packing) {
   quiet();
   if (!packing.chunk.empty() && packing.level > 0 && size > 0) {
-    return write(name, detail::pack(kind, values, size, dims, packing));
+    const auto packed = [&] {
+      const Pause pause;
+      return detail::pack(kind, values, size, dims, packing);
+    };
+    return write(name, packed());
   }
   if (product(dims) != size) failed(fmt::format("write {}: values and dimensions differ", name));
   if (!packing.strides.empty() && size > 0) failed(fmt::format("lay out {}", name));
-  require_room(size * values.bytes);
   const Id list = layout_list(name);
   if (!packing.chunk.empty() && size > 0) set_chunks(list, name, packing);
   const Id dataset = create_dataset(id_.get(), name, kind, dims, list);

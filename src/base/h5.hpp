@@ -12,14 +12,16 @@
 //
 // Threads: one thread per file at a time. A thread-safe libhdf5 acquires a global lock in every
 // call, which would cost most of the time of threads with hundreds of calls each. Therefore a
-// thread holds our own lock for as long as it has a File. Keep this time short: compress data
-// before (pack(), pack_narrow()).
+// thread holds our own lock (Turn) for as long as it has a File, except during a Pause. Keep the
+// time under the lock short: compress data before (pack(), pack_narrow()) and leave large arrays
+// out of the library (Group::write_apart()). Threads that write many files pass the work to
+// build(), where one thread executes the requests of all (flat combining).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,6 +99,7 @@ struct Values {  // in memory
 };
 PackedArray pack(Kind kind, const Values& values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);
+struct Memory;  // the image of a file being written
 }  // namespace detail
 
 // `packing` must have a chunk shape and a level.
@@ -132,6 +135,9 @@ class Group {
     write_raw(name, kind_of<T>(), {values.data(), sizeof(T)}, values.size(), dims, packing);
   }
   void write(const std::string& name, const PackedArray& array);
+  // A contiguous dataset whose bytes are copied without the lock when the image is made. They must
+  // stay valid until then.
+  void write_apart(const std::string& name, std::span<const std::uint8_t> bytes);
   void write_text(const std::string& name, std::string_view value);  // a scalar dataset, any length
 
   // Reading.
@@ -171,8 +177,8 @@ class Group {
 
  private:
   friend class File;
-  Group(Id id, std::shared_ptr<std::uint64_t> budget)
-      : id_(std::move(id)), budget_(std::move(budget)) {}
+  Group(Id id, std::shared_ptr<std::uint64_t> budget, std::shared_ptr<detail::Memory> memory)
+      : id_(std::move(id)), budget_(std::move(budget)), memory_(std::move(memory)) {}
 
   void set_raw(const std::string& name, Kind kind, const void* values, std::size_t size,
                bool scalar);
@@ -192,8 +198,38 @@ class Group {
   void spend(std::uint64_t bytes, const std::string& name) const;
 
   Id id_;
-  std::shared_ptr<std::uint64_t> budget_;  // bytes that may still be read from the file
+  std::shared_ptr<std::uint64_t> budget_;   // bytes that may still be read from the file
+  std::shared_ptr<detail::Memory> memory_;  // of a file being written
 };
+
+// Holds the lock of the library for a thread; recursive. Move-only.
+class Turn {
+ public:
+  Turn();
+  Turn(Turn&& other) noexcept : mine_(std::exchange(other.mine_, false)) {}
+  Turn& operator=(Turn&& other) noexcept {
+    std::swap(mine_, other.mine_);
+    return *this;
+  }
+  ~Turn();
+
+ private:
+  bool mine_ = true;
+};
+
+// Releases the lock while it exists, for work that makes no HDF5 calls.
+class Pause {
+ public:
+  Pause();
+  ~Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  const int turns_;  // recursion depth to restore
+};
+
+std::vector<std::byte> build(const std::function<void(Group root)>& fill);
 
 class File {
  public:
@@ -205,15 +241,22 @@ class File {
   std::vector<std::byte> image() const;  // the current image of a file being written
 
  private:
-  using Lock = std::unique_lock<std::recursive_mutex>;  // of the library
-  File(Lock lock, Id id, std::uint64_t budget)
-      : lock_(std::move(lock)),
+  friend std::vector<std::byte> build(const std::function<void(Group root)>& fill);
+  void flush() const;
+  File(Turn turn, Id id, std::uint64_t budget, std::shared_ptr<detail::Memory> memory = nullptr)
+      : turn_(std::move(turn)),
+        memory_(std::move(memory)),
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
-  Lock lock_;
+  Turn turn_;
+  std::shared_ptr<detail::Memory> memory_;
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;
 };
+
+// Builds a file: calls `fill` with its root group and returns the image. `fill` runs on this thread
+// or on another thread that holds the lock, and must not wait for other threads.
+std::vector<std::byte> build(const std::function<void(Group root)>& fill);
 
 // Version of the HDF5 library in use, "1.10.8".
 std::string library_version();

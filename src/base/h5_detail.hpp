@@ -20,8 +20,12 @@ constexpr std::size_t kMaxText = 60'000;  // bytes of a text attribute
 // zlib compresses at most 1032:1; small files may contain a page of fill values.
 constexpr std::uint64_t kDeflateRatio = 1100, kSmall = 1 << 16;
 
+// Set if memory ran out since this thread began its last file (h5.cpp hides this from the library).
+inline thread_local bool memory_was_lacking = false;
+
 // True if the last call failed because memory ran out.
 inline bool memory_ran_out() {
+  if (memory_was_lacking) return true;
   bool found = false;
   const auto look = [](unsigned, const H5E_error2_t* error, void* result) -> herr_t {
     if (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE) {

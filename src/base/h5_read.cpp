@@ -118,7 +118,7 @@ Group Group::group(const std::string& name) const {
   require_hard_link(name);
   Id group(H5Gopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
   if (!group.valid()) unfit(fmt::format("there is no group {}", name));
-  return Group(std::move(group), budget_);
+  return Group(std::move(group), budget_, memory_);
 }
 
 bool Group::has(const std::string& name) const {

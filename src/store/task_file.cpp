@@ -337,9 +337,7 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const 
       state.set("narrow_spins", narrow_state->spins);
     }
     // Spins near Tc look random: compression would only cost time.
-    const std::span<const std::uint8_t> bytes =
-        narrow_state ? narrow_state->bytes : task.state.bytes;
-    state.write("bytes", bytes, {bytes.size()});
+    state.write_apart("bytes", narrow_state ? narrow_state->bytes : task.state.bytes);
     if (!task.state.parts.empty()) write_parts(state, task.state);
   }
   write_texts(root.create_group("provenance"), task.provenance);
@@ -350,9 +348,8 @@ std::vector<std::byte> build_image(const TaskData& task) {
   check_task(task);
   const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
   const std::optional<NarrowState> narrow_state = narrow(task.state.bytes);
-  const h5::File file = h5::File::create();
-  write_all(file.root(), task, bonds, all_series, narrow_state);
-  return file.image();
+  return h5::build(
+      [&](h5::Group root) { write_all(std::move(root), task, bonds, all_series, narrow_state); });
 }
 
 }  // namespace

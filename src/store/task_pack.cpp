@@ -336,8 +336,7 @@ Bytes encode_pack(const Tasks& tasks) {
   root.set_text("format", kPackFormat);
   root.set("format_version", kVersion);
   for (const auto& [id, bytes] : tasks) {
-    root.write<std::uint8_t>(
-        id, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, {bytes.size()});
+    root.write_apart(id, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
   }
   return file.image();
 }

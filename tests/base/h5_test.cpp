@@ -109,19 +109,19 @@ TEST_CASE("several images may be open at once") {
   }
 }
 
-TEST_CASE("arrays of bytes lie in one piece, at place_of_bytes()") {
+TEST_CASE("write_apart: the image holds the bytes as they are when it is made") {
   std::vector<std::uint8_t> large(300'000), small{1, 2, 3};
-  for (std::size_t i = 0; i < large.size(); ++i)
-    large[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
   h5::File file = h5::File::create();
   h5::Group root = file.root();
-  root.write<std::uint8_t>("large", large, {large.size()});
+  root.write_apart("large", large);
   root.set("between", std::int64_t{7});
   h5::Group group = root.create_group("group");
-  group.write<std::uint8_t>("none", {}, {0});
-  group.write<std::uint8_t>("small", small, {3});
+  group.write_apart("none", {});
+  group.write_apart("small", small);
   const std::vector<double> values{1, 2.5};
   root.write<double>("behind", values, {2});
+  for (std::size_t i = 0; i < large.size(); ++i)
+    large[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
   const auto image = file.image();
   const h5::File copy = h5::File::open(image);
   const h5::Group read = copy.root();
@@ -163,7 +163,7 @@ TEST_CASE("many threads make the same images as one") {
     root.set_text("who", "anybody");
     root.write("packed", packed);
     root.write<std::int64_t>("on the way", values, {5000}, {{1024}, 1});
-    root.write<std::uint8_t>("bytes", bytes, {bytes.size()});
+    root.write_apart("bytes", bytes);
     return file.image();
   };
   const auto image = make();
@@ -227,4 +227,47 @@ TEST_CASE("files with the default settings of h5py are read") {
     CHECK(root.names().size() == 303);
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("build: concurrent calls give the same files and errors as serial calls") {
+  const std::vector<std::uint8_t> bytes(50'000, 9);
+  const auto fill = [&](h5::Group root, std::int64_t number) {
+    root.set("number", number);
+    root.write_apart("bytes", bytes);
+    h5::Group group = root.create_group("group");
+    if (number % 5 == 4) root.create_group("group");  // exists already: an error
+    group.set("number", number);
+  };
+  const auto by_itself = [&](std::int64_t number) {
+    const h5::File file = h5::File::create();
+    fill(file.root(), number);
+    return file.image();
+  };
+  constexpr std::int64_t count = 200;
+  std::vector<std::vector<std::byte>> images(count);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t first = 0; first < 8; ++first) {
+      threads.emplace_back([&, first] {
+        for (std::int64_t k = first; k < count; k += 8) {
+          try {
+            images[static_cast<std::size_t>(k)] =
+                h5::build([&](h5::Group root) { fill(std::move(root), k); });
+          } catch (const Error&) {
+            ++refused;
+          }
+        }
+      });
+    }
+  }
+  CHECK(refused == count / 5);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto& image = images[static_cast<std::size_t>(k)];
+    INFO(k);
+    CHECK(image == (k % 5 == 4 ? std::vector<std::byte>() : by_itself(k)));
+  }
+  // While this thread holds the lock by another open file.
+  const h5::File open = h5::File::create();
+  CHECK(h5::build([&](h5::Group root) { fill(std::move(root), 1); }) == by_itself(1));
 }
