@@ -405,7 +405,7 @@ std::vector<std::byte> File::image() const {
 namespace {
 
 // Flat combining: the first waiting thread executes the queued requests of all threads, until the
-// queue is empty or it has executed kMostOfOthers of them; then the next waiting thread continues.
+// queue is empty or it has executed kMaxOfOthers of them; then the next waiting thread continues.
 class Desk {
  public:
   void do_there(const std::function<void()>& work) {
@@ -421,7 +421,7 @@ class Desk {
   }
 
  private:
-  static constexpr int kMostOfOthers = 32;
+  static constexpr int kMaxOfOthers = 32;
   struct Job {
     const std::function<void()>* work;
     std::exception_ptr error = {};
@@ -436,7 +436,7 @@ class Desk {
     const Turn turn;
     lock.lock();
     for (int done = 0; first_ != nullptr; ++done) {
-      if (done > kMostOfOthers) {
+      if (done > kMaxOfOthers) {
         first_->leads = true;
         first_->changed.notify_one();
         return;
