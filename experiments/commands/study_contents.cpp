@@ -89,13 +89,12 @@ struct TaskDescription {
     return lattice;
   }
 };
+
 // "2.1,2.4", or "2.1..2.9 (6)" for more than three.
 std::string temperatures_text(const std::vector<double>& t) {
   if (t.size() <= 3) return fmt::format("{}", fmt::join(t, ","));
   return fmt::format("{}..{} ({})", t.front(), t.back(), t.size());
 }
-
-const std::vector<std::string> kMayGrow{"sampling.measure"};  // not part of the id (task.hpp)
 
 TaskDescription describe(const StoredTask& stored) {
   try {

@@ -229,8 +229,6 @@ class Pause {
   const int turns_;  // recursion depth to restore
 };
 
-std::vector<std::byte> build(const std::function<void(Group root)>& fill);
-
 class File {
  public:
   static File create();  // an empty file in memory, for writing

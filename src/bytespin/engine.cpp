@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 
+#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/bytespin/wolff/few_cluster.hpp"
@@ -29,11 +29,6 @@ namespace rewise {
 namespace {
 
 using namespace bytespin;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Work space and counters of a thread.
 struct Worker {
@@ -69,11 +64,11 @@ class CpuEngine final : public BytespinEngine {
   }
   void start();
   std::uint32_t advance_replica(std::size_t replica, const Schedule& schedule, std::uint64_t steps,
-                                StopPoll& watch, Worker& worker);
+                                StopPoll& poll, Worker& worker);
   // Makes one update. Returns false if it was stopped.
-  bool local_update(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
-  bool cluster_update(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
-  bool few_clusters(std::size_t replica, const DrawKey& key, StopPoll& watch, Worker& worker);
+  bool local_update(std::size_t replica, const DrawKey& key, StopPoll& poll, Worker& worker);
+  bool cluster_update(std::size_t replica, const DrawKey& key, StopPoll& poll, Worker& worker);
+  bool few_clusters(std::size_t replica, const DrawKey& key, StopPoll& poll, Worker& worker);
   // Calls f(replica, worker) for all replicas, spread over the threads.
   template <class F>
   void for_each_replica(F&& f);
@@ -114,17 +109,17 @@ void CpuEngine::start() {
   });
 }
 
-bool CpuEngine::local_update(std::size_t replica, const DrawKey& key, StopPoll& watch,
+bool CpuEngine::local_update(std::size_t replica, const DrawKey& key, StopPoll& poll,
                              Worker& worker) {
   const Tables& tables = plan_.tables[replica / spec_.replicas];
-  return local_sweep(plan_, tables, spec_.local, key, watch, worker.local, spins_of(replica),
+  return local_sweep(plan_, tables, spec_.local, key, poll, worker.local, spins_of(replica),
                      worker.place);
 }
 
-bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll& watch,
+bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll& poll,
                                Worker& worker) {
   const Tables& tables = plan_.tables[replica / spec_.replicas];
-  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(replica, key, watch, worker);
+  if (spec_.cluster == ClusterUpdate::few_cluster) return few_clusters(replica, key, poll, worker);
   const bool by_labels = !is_wolff() || methods_.wolff == WolffMethod::ccl;
   if (by_labels && !worker.swendsen_wang) {
     worker.swendsen_wang =
@@ -133,14 +128,14 @@ bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll
   if (is_wolff()) {
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
     const std::uint64_t size =
-        by_labels ? wolff_by_labels(plan_, tables, key, watch, *worker.swendsen_wang,
+        by_labels ? wolff_by_labels(plan_, tables, key, poll, *worker.swendsen_wang,
                                     spins_of(replica), worker.work.steps)
-                  : wolff_update(plan_, tables, key, watch, *worker.wolff, spins_of(replica));
+                  : wolff_update(plan_, tables, key, poll, *worker.wolff, spins_of(replica));
     worker.cluster_size += size;
     worker.work.cluster_sites += size;
     return size > 0;
   }
-  const auto sums = swendsen_wang_update(plan_, tables, key, watch, *worker.swendsen_wang,
+  const auto sums = swendsen_wang_update(plan_, tables, key, poll, *worker.swendsen_wang,
                                          spins_of(replica), worker.work.steps);
   if (!sums) return false;
   worker.cluster_size += sums->square;
@@ -149,12 +144,12 @@ bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll
   return true;
 }
 
-bool CpuEngine::few_clusters(std::size_t replica, const DrawKey& key, StopPoll& watch,
+bool CpuEngine::few_clusters(std::size_t replica, const DrawKey& key, StopPoll& poll,
                              Worker& worker) {
   if (!worker.few_cluster) worker.few_cluster = std::make_unique<FewClusterScratch>(plan_);
   const FewClusterSums sums =
       few_cluster_update(plan_, few_cluster_rule_, plan_.tables[replica / spec_.replicas], key,
-                         watch, *worker.few_cluster, spins_of(replica));
+                         poll, *worker.few_cluster, spins_of(replica));
   worker.cluster_size += sums.square;
   worker.work.cluster_sites += sums.visited;
   return sums.visited > 0;
@@ -162,48 +157,48 @@ bool CpuEngine::few_clusters(std::size_t replica, const DrawKey& key, StopPoll& 
 
 // Advances a replica to `steps` steps beyond step_, unless stopped. Returns the steps made.
 std::uint32_t CpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
-                                         std::uint64_t steps, StopPoll& watch, Worker& worker) {
+                                         std::uint64_t steps, StopPoll& poll, Worker& worker) {
   std::uint32_t done = ahead_[replica];
   DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
               static_cast<std::uint32_t>(step_ + done)};
   bool stopped = false;
   while (done < steps && !stopped) {
     const std::uint64_t in_cycle = done % schedule.steps_per_cycle();
-    auto begin = Clock::now();
+    auto begin = now();
     for (std::uint64_t m = in_cycle; m < schedule.local && !stopped; ++m) {
-      if (!local_update(replica, key, watch, worker)) return done;
+      if (!local_update(replica, key, poll, worker)) return done;
       ++done;
       ++key.step;
       worker.work.local_attempts += plan_.sites;
-      stopped = watch.stopped();
+      stopped = poll.stopped();
     }
-    worker.work.local_seconds += seconds_since(begin);
+    worker.work.local_seconds += now() - begin;
     if (stopped) break;
-    begin = Clock::now();
+    begin = now();
     for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
          w < schedule.steps_per_cycle() && !stopped; ++w) {
-      if (!cluster_update(replica, key, watch, worker)) return done;
+      if (!cluster_update(replica, key, poll, worker)) return done;
       ++done;
       ++key.step;
       ++worker.work.cluster_updates;
-      stopped = watch.ends(is_wolff() ? 64 : plan_.sites / 64);
+      stopped = poll.must_stop(is_wolff() ? 64 : plan_.sites / 64);
     }
-    worker.work.cluster_seconds += seconds_since(begin);
+    worker.work.cluster_seconds += now() - begin;
   }
   return done;
 }
 
 bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t steps = check_steps(schedule, cycles);
-  const auto begin = Clock::now();
+  const auto begin = now();
   std::atomic<bool> stopped{false};
   for_each_replica([&](std::size_t replica, Worker& worker) {
-    StopPoll watch(options_, stopped);
-    if (watch.stopped()) return;
+    StopPoll poll(options_, stopped);
+    if (poll.stopped()) return;
     worker.place = places_[replica];
     worker.cluster_size = 0;
     worker.cluster_quartic = 0;
-    ahead_[replica] = advance_replica(replica, schedule, steps, watch, worker);
+    ahead_[replica] = advance_replica(replica, schedule, steps, poll, worker);
     places_[replica] = worker.place;
     cluster_size_[replica] += worker.cluster_size;
     if (is_swendsen_wang()) cluster_quartic_[replica] += worker.cluster_quartic;
@@ -225,7 +220,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   }
   work_.label_passes = passes;
   const double busy = sum.local_seconds + sum.cluster_seconds;
-  const double fraction = busy > 0 ? seconds_since(begin) / busy : 0;
+  const double fraction = busy > 0 ? (now() - begin) / busy : 0;
   work_.local_seconds += fraction * sum.local_seconds;
   work_.cluster_seconds += fraction * sum.cluster_seconds;
   work_.steps += fraction * sum.steps;
@@ -236,7 +231,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 }
 
 void CpuEngine::measure(Observation& out) {
-  const auto begin = Clock::now();
+  const auto begin = now();
   out.clear();
   out.bond_sum.resize(replicas_);
   out.magnetisation.resize(replicas_);
@@ -245,7 +240,7 @@ void CpuEngine::measure(Observation& out) {
     out.magnetisation[replica] = magnetisation(plan_, spins_of(replica));
   });
   report_sums(out);
-  work_.measure_seconds += seconds_since(begin);
+  work_.measure_seconds += now() - begin;
 }
 
 }  // namespace

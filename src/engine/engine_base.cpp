@@ -102,12 +102,12 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  StopPoll watch(options, stopped);  // a cycle may be too short for the watches of its parts
+  StopPoll poll(options, stopped);  // a cycle may be too short for the watches of its parts
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
     close(static_cast<std::uint32_t>(step_ + end - closing));
     std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
-    if (end < steps && watch.ends(each * sites_ * parts())) return false;
+    if (end < steps && poll.must_stop(each * sites_ * parts())) return false;
   }
   return true;
 }

@@ -13,7 +13,7 @@ namespace rewise {
 
 class StopPoll {
  public:
-  // `stopped` is shared by the threads of a call and outlives the watch.
+  // `stopped` is shared by the threads of a call and outlives the poll.
   StopPoll(const EngineOptions& options, std::atomic<bool>& stopped)
       : options_(options), stopped_(stopped), active_(static_cast<bool>(options.stop)) {}
 
@@ -34,7 +34,7 @@ class StopPoll {
   }
 
   // Counts work of this thread only. Returns whether the thread has to stop here.
-  bool ends(std::uint64_t sites) {
+  bool must_stop(std::uint64_t sites) {
     if (!active()) return false;
     alone_ += sites;
     if (alone_ >= grain() && !stopped()) {

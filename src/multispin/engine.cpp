@@ -118,17 +118,17 @@ class CpuEngine final : public MultispinEngine {
 #pragma omp parallel num_threads(threads)
     {
       Clock clock;
-      StopPoll watch(options_, stopped);
+      StopPoll poll(options_, stopped);
       if (alone) {
         Scratch scratch(layout_);
 #pragma omp for schedule(dynamic)
         for (std::uint32_t b = 0; b < word_groups_; ++b) {
-          if (!watch.stopped()) run(b, schedule, steps, ThreadTeam{}, watch, scratch, clock);
+          if (!poll.stopped()) run(b, schedule, steps, ThreadTeam{}, poll, scratch, clock);
         }
       } else {
         const ThreadTeam team{omp_get_thread_num(), omp_get_num_threads()};
         for (std::uint32_t b = 0; b < word_groups_; ++b) {
-          if (!run(b, schedule, steps, team, watch, shared, clock)) break;
+          if (!run(b, schedule, steps, team, poll, shared, clock)) break;
         }
       }
 #pragma omp critical(rewise_multispin_clock)
@@ -219,7 +219,7 @@ class CpuEngine final : public MultispinEngine {
 
   // Advances a word group to step_ + steps. Returns false if the team was stopped earlier.
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
-           StopPoll& watch, Scratch& scratch, Clock& clock) {
+           StopPoll& poll, Scratch& scratch, Clock& clock) {
     // Every member of the team counts these itself, with equal results.
     std::uint64_t done = ahead_[b];
     SweepPlace place = places_[b].sweep;
@@ -233,26 +233,26 @@ class CpuEngine final : public MultispinEngine {
       const auto in_cycle = static_cast<std::uint32_t>(done % schedule.steps_per_cycle());
       Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
       for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
-        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, watch, scratch.fresh.get(),
+        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, poll, scratch.fresh.get(),
                                words_[b].data(), place);
         if (stopped) break;
         ++done;
-        stopped = team.ends(watch);
+        stopped = team.must_stop(poll);
       }
       clock.local += spent();
       const auto updates = static_cast<std::uint32_t>(schedule.updates_per_cycle());
       if (!stopped && schedule.cluster > 0 && in_cycle < updates) {
         const std::uint32_t count =
             schedule.cluster - (std::max(in_cycle, schedule.local) - schedule.local);
-        const std::uint32_t made = update_clusters(b, at, count, team, watch, scratch);
+        const std::uint32_t made = update_clusters(b, at, count, team, poll, scratch);
         done += made;
         at.step += made;
-        stopped = made < count || team.ends(watch);
+        stopped = made < count || team.must_stop(poll);
       }
       if (!stopped && schedule.houdayer) {
-        const bool made = move_couples(b, at, team, watch, scratch);
+        const bool made = move_couples(b, at, team, poll, scratch);
         if (made) ++done;
-        stopped = !made || team.ends(watch);
+        stopped = !made || team.must_stop(poll);
       }
       clock.cluster += spent();
     }
@@ -265,14 +265,14 @@ class CpuEngine final : public MultispinEngine {
 
   // Returns the number of updates, of `count`, that all replicas have completed.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
-                                const ThreadTeam& team, StopPoll& watch, Scratch& scratch) {
+                                const ThreadTeam& team, StopPoll& poll, Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
     if (is_swendsen_wang()) {
       swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], ghost_[b / groups_],
-                          count, team, watch, scratch.swendsen_wang, ahead, words_[b].data());
+                          count, team, poll, scratch.swendsen_wang, ahead, words_[b].data());
     } else {
       wolff_->run(at, bond_[b / groups_], ghost_[b / groups_], count, recent_fraction_[b], team,
-                  watch, scratch.wolff, ahead, words_[b].data());
+                  poll, scratch.wolff, ahead, words_[b].data());
     }
     const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
     team.barrier();
@@ -285,10 +285,10 @@ class CpuEngine final : public MultispinEngine {
   }
 
   // A Houdayer move of all couples of replicas. Returns false if it was stopped.
-  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopPoll& watch,
+  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopPoll& poll,
                     Scratch& scratch) {
     UpdatesAhead& ahead = places_[b].ahead;
-    swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, watch,
+    swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, poll,
                         scratch.swendsen_wang, ahead, words_[b].data());
     const bool done = *std::min_element(ahead.begin(), ahead.end()) > 0;
     team.barrier();

@@ -28,18 +28,18 @@ struct ThreadTeam {
 
   // Whether the team stops here. The result is the same for all members, although their own watches
   // may differ. Includes a barrier.
-  bool agrees_to_end(const StopPoll& watch) const {
+  bool agrees_to_end(const StopPoll& poll) const {
     barrier();
-    if (!watch.active()) return false;
-    const bool ends = watch.stopped();
+    if (!poll.active()) return false;
+    const bool ends = poll.stopped();
     barrier();
     return ends;
   }
-  // The same, but reads the watch only once per watch.grain() sites of shared work.
-  bool ends(StopPoll& watch) const {
-    if (!watch.due()) return false;
-    if (first()) watch.ask();
-    return agrees_to_end(watch);
+  // The same, but reads the poll only once per poll.grain() sites of shared work.
+  bool must_stop(StopPoll& poll) const {
+    if (!poll.due()) return false;
+    if (first()) poll.ask();
+    return agrees_to_end(poll);
   }
 };
 

@@ -145,8 +145,10 @@ enum class Spins {
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
                                     Spins spins = Spins::joined);
 
-// 16 hex digits over the sorted pairs, without the keys in `but` (those that may increase later,
-// such as sampling.measure).
+// The keys whose values may grow later, because a task can be extended by more measurements.
+inline const std::vector<std::string> kMayGrow{"sampling.measure"};
+
+// 16 hex digits over the sorted pairs, without the keys in `but` (of studies: kMayGrow).
 std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
 
 struct TaskPaths {

@@ -29,8 +29,6 @@ namespace {
 constexpr const char* kPackFormat = "rewise task pack";
 constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kEnding = ".pack.h5";
-// Keys that may differ between a stored task and one extended by more measurements (task.hpp).
-const std::vector<std::string> kMayGrow{"sampling.measure"};
 
 using Bytes = std::vector<std::byte>;
 

@@ -59,9 +59,6 @@ struct TaskSpec {
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
 };
 
-// The key whose value may grow without changing the task's identity.
-inline const std::vector<std::string> kMayGrow{"sampling.measure"};
-
 // Every key that determines the numbers, as text.
 TextMap task_configuration(const TaskSpec& spec);
 // The model of a configuration. Throws Error(usage) if the configuration contains none.

@@ -27,8 +27,8 @@ struct Sweeper {
   void sweep(Words& words, SweepPlace place) {
     const EngineOptions options;
     std::atomic<bool> stopped{false};
-    StopPoll watch(options, stopped);
-    REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, watch, aside.data(), words.data(), place));
+    StopPoll poll(options, stopped);
+    REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, poll, aside.data(), words.data(), place));
   }
 
   const Layout layout;

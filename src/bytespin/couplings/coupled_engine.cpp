@@ -185,7 +185,7 @@ class CoupledCpuEngine final : public CoupledEngine {
     std::copy(spins.begin(), spins.end(), spins_of(replica));
   }
   std::uint32_t advance_replica(std::size_t replica, const Schedule& schedule, std::uint64_t steps,
-                                StopPoll& watch, Worker& worker);
+                                StopPoll& poll, Worker& worker);
   // Brings all replicas to `steps` steps beyond step_. Returns false if stopped before.
   bool advance_to(const Schedule& schedule, std::uint64_t steps);
   std::vector<std::int64_t> bond_sums();
@@ -206,7 +206,7 @@ class CoupledCpuEngine final : public CoupledEngine {
 
 // Brings a replica to `steps` steps beyond step_, or to the end of the step in which it is stopped.
 std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
-                                                std::uint64_t steps, StopPoll& watch,
+                                                std::uint64_t steps, StopPoll& poll,
                                                 Worker& worker) {
   const Boltzmann& factors = boltzmann_[replica / spec_.replicas];
   std::uint32_t done = ahead_[replica];
@@ -218,7 +218,7 @@ std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Sched
       worker.updates->local(factors, key, spins_of(replica));
       worker.work.local_attempts += plan_.sites;
       worker.work.local_seconds += now() - begin;
-      stopped = watch.ends(plan_.sites);
+      stopped = poll.must_stop(plan_.sites);
       continue;
     }
     std::uint64_t visited = plan_.sites;
@@ -230,7 +230,7 @@ std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Sched
     worker.work.cluster_sites += visited;
     ++worker.work.cluster_updates;
     worker.work.cluster_seconds += now() - begin;
-    stopped = watch.ends(visited);
+    stopped = poll.must_stop(visited);
   }
   return done;
 }
@@ -291,11 +291,11 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
   const double begin = now();
   std::atomic<bool> stopped{false};
   for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int thread) {
-    StopPoll watch(options_, stopped);
-    if (watch.stopped()) return;
+    StopPoll poll(options_, stopped);
+    if (poll.stopped()) return;
     updates_of(thread);
-    ahead_[replica] = advance_replica(replica, schedule, steps, watch,
-                                      workers_[static_cast<std::size_t>(thread)]);
+    ahead_[replica] =
+        advance_replica(replica, schedule, steps, poll, workers_[static_cast<std::size_t>(thread)]);
   });
   double local = 0, cluster = 0;  // the threads' times overlap
   for (Worker& worker : workers_) {

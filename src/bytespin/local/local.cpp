@@ -11,16 +11,16 @@
 namespace rewise::bytespin {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 10;  // cells between two checks of the watch
+constexpr std::size_t kPiece = 1 << 10;  // cells between two checks of the poll
 
 // Computes new spins of the modified cells of a colour. Returns false if stopped.
 bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                    std::span<const std::uint32_t> cells, const std::uint8_t* spins,
-                    StopPoll& watch, std::vector<std::uint8_t>& out) {
+                    std::span<const std::uint32_t> cells, const std::uint8_t* spins, StopPoll& poll,
+                    std::vector<std::uint8_t>& out) {
   const Graph& g = plan.graph;
   out.resize(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i % kPiece == kPiece - 1 && watch.ends(kPiece)) return false;
+    if (i % kPiece == kPiece - 1 && poll.must_stop(kPiece)) return false;
     const Site site = g.modified_sites()[cells[i]];
     const std::uint64_t begin = g.offsets()[cells[i]], end = g.offsets()[cells[i] + 1];
     std::uint32_t up = 0;
@@ -83,12 +83,11 @@ template <int D>
 // Updates rows from `row` on. On return `row` is the first row that was not updated: the end, or
 // the row where it was stopped.
 void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, int colour,
-                   StopPoll& watch, LocalScratch& scratch, std::uint8_t* spins,
-                   std::uint32_t& row) {
+                   StopPoll& poll, LocalScratch& scratch, std::uint8_t* spins, std::uint32_t& row) {
   if (plan.lattice.dim == 0) return;  // an imported graph has modified cells only
   const std::uint32_t length = plan.lattice.extent[0];
   const auto rows = static_cast<std::uint32_t>(plan.sites / length);
-  const std::uint64_t piece = watch.active() ? watch.grain() / length + 1 : rows;
+  const std::uint64_t piece = poll.active() ? poll.grain() / length + 1 : rows;
   while (row < rows) {
     const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(row + piece, rows));
     with_dim(plan.lattice.dim, [&]<int D>() {
@@ -98,12 +97,12 @@ void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, i
     });
     const std::uint64_t work = std::uint64_t{last - row} * (length / 2);
     row = last;
-    if (watch.ends(work)) return;
+    if (poll.must_stop(work)) return;
   }
 }
 
 // Updates rows along x, whose draws are made together, and modified cells separately.
-bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
+bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
                  LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
   const Graph& g = plan.graph;
   const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
@@ -112,13 +111,13 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
     const auto colour = static_cast<int>(place.colour);
     // If stopped here, nothing has been changed yet.
     const auto cells = g.modified_of_colour(colour);
-    if (!modified_cells(plan, tables, key, colour, cells, spins.data(), watch, scratch.modified)) {
+    if (!modified_cells(plan, tables, key, colour, cells, spins.data(), poll, scratch.modified)) {
       return false;
     }
     // The loop over the lattice also writes modified cells. These values are not read (no neighbour
     // has this colour) and are then replaced.
     const std::uint64_t from = place.done * length;
-    lattice_cells(plan, tables, key, colour, watch, scratch, spins.data(), place.done);
+    lattice_cells(plan, tables, key, colour, poll, scratch, spins.data(), place.done);
     const bool whole = from == 0 && place.done == rows;
     const std::uint64_t to = place.done * length;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -145,8 +144,8 @@ void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int 
   const std::span cells(at(first), at(last));
   const EngineOptions to_the_end;
   std::atomic<bool> stopped{false};
-  StopPoll watch(to_the_end, stopped);
-  modified_cells(plan, tables, key, colour, cells, spins, watch, scratch.modified);
+  StopPoll poll(to_the_end, stopped);
+  modified_cells(plan, tables, key, colour, cells, spins, poll, scratch.modified);
   with_dim(plan.lattice.dim, [&]<int D>() {
     if constexpr (D > 0) {
       lattice_rows<D>(plan, tables, key, colour, first, last, scratch, spins);
@@ -169,11 +168,11 @@ class PottsSweep {
         spins_(spins),
         geometry_(Geometry::make(plan.lattice)) {}
 
-  bool run(LocalUpdate update, StopPoll& watch, SweepPlace& place) {
+  bool run(LocalUpdate update, StopPoll& poll, SweepPlace& place) {
     const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
     const std::uint64_t slots = plan_.lattice.dim > 0 ? plan_.sites / 2 : plan_.sites;
     for (; place.colour < colours; place = {place.colour + 1, 0}) {
-      if (!colour(update, static_cast<int>(place.colour), 0, slots, watch, place.done)) {
+      if (!colour(update, static_cast<int>(place.colour), 0, slots, poll, place.done)) {
         return false;
       }
     }
@@ -183,14 +182,14 @@ class PottsSweep {
 
   // Updates slots [first, last) of a colour, from piece `done` on. Returns false if stopped.
   bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
-              StopPoll& watch, std::uint32_t& done) {
+              StopPoll& poll, std::uint32_t& done) {
     if (update == LocalUpdate::metropolis) {
-      return for_each_site(which, first, last, watch, done,
+      return for_each_site(which, first, last, poll, done,
                            [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
                              metropolis(site, proposal, draw);
                            });
     }
-    return for_each_site(which, first, last, watch, done,
+    return for_each_site(which, first, last, poll, done,
                          [this](Site site, std::uint32_t proposal, std::uint32_t draw) {
                            heat_bath(site, std::uint64_t{draw} << 32 | proposal);
                          });
@@ -200,7 +199,7 @@ class PottsSweep {
   // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
   // order, from piece `done` on. Returns false if stopped; `done` is then the first piece not made.
   template <class F>
-  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopPoll& watch,
+  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopPoll& poll,
                      std::uint32_t& done, F&& f) {
     const bool lattice = plan_.lattice.dim > 0;
     const std::uint64_t first = plan_.site_slots.slot(0, colour);
@@ -215,7 +214,7 @@ class PottsSweep {
       if (slot == next) {
         next += proposal.size() - at;
         done = static_cast<std::uint32_t>(slot / proposal.size());
-        if (slot > start && watch.ends(proposal.size())) return false;
+        if (slot > start && poll.must_stop(proposal.size())) return false;
         const std::uint64_t left = (slots - (slot - at) + kSlotsPerBlock - 1) / kSlotsPerBlock;
         const std::uint64_t block = (first + slot - at) / kSlotsPerBlock;
         const std::uint64_t n = std::min(left, kBlocks);
@@ -308,17 +307,17 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
   const std::uint64_t half = plan.lattice.extent[0] / 2;  // slots of a row
   const EngineOptions to_the_end;
   std::atomic<bool> stopped{false};
-  StopPoll watch(to_the_end, stopped);
+  StopPoll poll(to_the_end, stopped);
   std::uint32_t done = 0;
   PottsSweep(plan, tables, key, spins)
-      .colour(update, colour, first * half, last * half, watch, done);
+      .colour(update, colour, first * half, last * half, poll, done);
 }
 
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 StopPoll& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 StopPoll& poll, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place) {
-  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, watch, place)
-                    : ising_sweep(plan, tables, key, watch, scratch, spins, place);
+  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, poll, place)
+                    : ising_sweep(plan, tables, key, poll, scratch, spins, place);
 }
 
 }  // namespace rewise::bytespin

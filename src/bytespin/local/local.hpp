@@ -39,7 +39,7 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
 // One sweep from `place` on: N attempted updates. Returns false if a stop request ended it early;
 // `place` is then where to continue.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 StopPoll& watch, LocalScratch& scratch, std::span<std::uint8_t> spins,
+                 StopPoll& poll, LocalScratch& scratch, std::span<std::uint8_t> spins,
                  SweepPlace& place);
 
 }  // namespace rewise::bytespin

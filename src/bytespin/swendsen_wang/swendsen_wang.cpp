@@ -137,14 +137,14 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
 
 // Draws the bonds. Removes rewired bonds from the lattice's masks, whose bits then tell which
 // rewired bonds were drawn. Returns false if stopped.
-bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
+bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
                 SwendsenWangScratch& scratch) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;
-  const std::uint64_t piece = watch.active() ? watch.grain() / kSlotsPerBlock + 1 : blocks;
+  const std::uint64_t piece = poll.active() ? poll.grain() / kSlotsPerBlock + 1 : blocks;
   for (std::uint64_t first = 0; first < blocks; first += piece) {
     const std::uint64_t count = std::min(piece, blocks - first);
     draw_masks(key, Stream::bytespin_bond, tables.bond, first, count, scratch.drawn.data() + first);
-    if (watch.ends(count * kSlotsPerBlock / 4)) return false;
+    if (poll.must_stop(count * kSlotsPerBlock / 4)) return false;
   }
   for (std::size_t i = 0; i < scratch.rewired.size(); ++i) {
     const std::uint64_t slot = scratch.rewired[i].slot;
@@ -157,10 +157,10 @@ bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, Stop
 }
 
 // Draws the bonds and labels the clusters. Returns false if stopped.
-bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& watch,
+bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
                     SwendsenWangScratch& scratch, std::span<const std::uint8_t> spins,
                     StepClock& clock, ClusterSteps& steps) {
-  if (!draw_bonds(plan, tables, key, watch, scratch)) return false;
+  if (!draw_bonds(plan, tables, key, poll, scratch)) return false;
   if (scratch.labels) {
     SiteLabels& labels = *scratch.labels;
     occupy_bonds(plan, scratch, spins);
@@ -169,12 +169,12 @@ bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, 
     clock.restart();
     steps.label += seconds.label;
     steps.merge += seconds.merge;
-    return !watch.ends(plan.sites);
+    return !poll.must_stop(plan.sites);
   }
   clock.add_to(steps.activate);
   HWY_DYNAMIC_DISPATCH(join_runs)(plan, scratch, spins.data());
   clock.add_to(steps.label);
-  return !watch.ends(plan.sites);
+  return !poll.must_stop(plan.sites);
 }
 
 }  // namespace
@@ -196,22 +196,22 @@ SwendsenWangScratch::SwendsenWangScratch(const Plan& plan, LabelMethod method, s
 SwendsenWangScratch::~SwendsenWangScratch() = default;
 
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
-                                                const DrawKey& key, StopPoll& watch,
+                                                const DrawKey& key, StopPoll& poll,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins,
                                                 ClusterSteps& steps) {
   StepClock clock;
-  if (!label_clusters(plan, tables, key, watch, scratch, spins, clock, steps)) return std::nullopt;
+  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, steps)) return std::nullopt;
   const ClusterSums sums = flip_clusters(plan, key, scratch, spins);
   clock.add_to(steps.flip);
   return sums;
 }
 
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              StopPoll& watch, SwendsenWangScratch& scratch,
+                              StopPoll& poll, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps) {
   StepClock clock;
-  if (!label_clusters(plan, tables, key, watch, scratch, spins, clock, steps)) return 0;
+  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, steps)) return 0;
   const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);

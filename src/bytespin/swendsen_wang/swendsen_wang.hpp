@@ -47,18 +47,18 @@ struct SwendsenWangScratch {
   std::unique_ptr<SiteLabels> labels;     // for methods other than `fast`
 };
 
-// Makes one update, and adds the seconds of each of its steps to `steps`. If the watch stops the
+// Makes one update, and adds the seconds of each of its steps to `steps`. If the poll stops the
 // update, no spin is flipped and nothing is returned.
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
-                                                const DrawKey& key, StopPoll& watch,
+                                                const DrawKey& key, StopPoll& poll,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins, ClusterSteps& steps);
 
 // Wolff update (wolff.hpp) by labelling: labels all clusters and gives the new state to the cluster
 // that contains the seed. Costs as much as a Swendsen-Wang update, even if that cluster is small.
-// Returns the size of the cluster, or 0 if the watch stopped the update.
+// Returns the size of the cluster, or 0 if the poll stopped the update.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
-                              StopPoll& watch, SwendsenWangScratch& scratch,
+                              StopPoll& poll, SwendsenWangScratch& scratch,
                               std::span<std::uint8_t> spins, ClusterSteps& steps);
 
 }  // namespace rewise::bytespin

@@ -11,7 +11,7 @@ constexpr std::uint8_t kVisited = 255;
 }  // namespace
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopPoll& watch,
+                                  const Tables& tables, const DrawKey& key, StopPoll& poll,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins) {
   const Site* const queue = scratch.growth.queue.get();
   FewClusterSums sums;
@@ -21,7 +21,7 @@ FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
     const SeedTiles::Seed seed = rule.tiles.seed(tile, seed_words(key, tile));
     if (const std::uint8_t old = spins[seed.site]; old != kVisited) {
       const std::uint64_t begin = sums.visited;
-      const std::uint64_t size = grow_cluster(plan, tables, key, watch, scratch.growth, spins,
+      const std::uint64_t size = grow_cluster(plan, tables, key, poll, scratch.growth, spins,
                                               {seed.site, kVisited, true, begin});
       if (size == 0) {
         for (const FewClusterScratch::Cluster& c : scratch.clusters) {

@@ -124,12 +124,12 @@ struct FewClusterScratch {
 };
 
 struct FewClusterSums {
-  std::uint64_t visited = 0;  // sites; 0 if the watch stopped the update, which is then undone
+  std::uint64_t visited = 0;  // sites; 0 if the poll stopped the update, which is then undone
   std::uint64_t square = 0;   // sum over seeds of tile_sites x cluster size
 };
 
 FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopPoll& watch,
+                                  const Tables& tables, const DrawKey& key, StopPoll& poll,
                                   FewClusterScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::bytespin

@@ -38,12 +38,12 @@ class BlockSource {
 template <int D, bool kAnyByte>
 class Growth {
  public:
-  Growth(const Plan& plan, BlockSource& source, StopPoll& watch, WolffScratch& scratch,
+  Growth(const Plan& plan, BlockSource& source, StopPoll& poll, WolffScratch& scratch,
          std::uint8_t* spins, std::uint64_t place)
       : plan_(plan),
         source_(source),
-        watch_(watch),
-        check_interval_(std::min<std::uint64_t>(1 << 12, watch.grain())),
+        poll_(poll),
+        check_interval_(std::min<std::uint64_t>(1 << 12, poll.grain())),
         blocks_(scratch.blocks.data()),
         epoch_(scratch.epoch),
         groups_(plan.groups.data()),
@@ -71,7 +71,7 @@ class Growth {
       visit(*head);
       if (kWatched && HWY_UNLIKELY(head == look)) {
         look += check_interval_;
-        if (watch_.ends(check_interval_)) return take_back();
+        if (poll_.must_stop(check_interval_)) return take_back();
       }
     }
     return static_cast<std::uint64_t>(end_ - queue_);
@@ -142,8 +142,8 @@ class Growth {
 
   const Plan& plan_;
   BlockSource& source_;
-  StopPoll& watch_;
-  const std::uint64_t check_interval_;  // sites between two checks of the watch
+  StopPoll& poll_;
+  const std::uint64_t check_interval_;  // sites between two checks of the poll
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
   const bytespin::SiteGroup* const groups_;
@@ -157,22 +157,22 @@ class Growth {
 };
 
 template <int D>
-std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopPoll& watch, WolffScratch& scratch,
+std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopPoll& poll, WolffScratch& scratch,
                       std::uint8_t* spins, const bytespin::GrowthStart& start) {
   const auto run = [&](auto growth) HWY_ATTR {
-    return watch.active() && plan.sites > watch.grain()
+    return poll.active() && plan.sites > poll.grain()
                ? growth.template run<true>(start.seed, start.state)
                : growth.template run<false>(start.seed, start.state);
   };
-  return start.any_byte ? run(Growth<D, true>(plan, source, watch, scratch, spins, start.place))
-                        : run(Growth<D, false>(plan, source, watch, scratch, spins, start.place));
+  return start.any_byte ? run(Growth<D, true>(plan, source, poll, scratch, spins, start.place))
+                        : run(Growth<D, false>(plan, source, poll, scratch, spins, start.place));
 }
 
-std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopPoll& watch,
+std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopPoll& poll,
                    WolffScratch& scratch, std::uint8_t* spins, const bytespin::GrowthStart& start) {
   BlockSource source(key, bond);
   return with_dim(plan.lattice.dim, [&]<int D>() HWY_ATTR {
-    return grow_in<D>(plan, source, watch, scratch, spins, start);
+    return grow_in<D>(plan, source, poll, scratch, spins, start);
   });
 }
 
@@ -197,18 +197,18 @@ WolffScratch::WolffScratch(const Plan& plan)
       queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
 
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start) {
-  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, watch, scratch, spins.data(), start);
+  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, poll, scratch, spins.data(), start);
 }
 
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins) {
+                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins) {
   const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);
   scratch.begin_update();
-  return grow_cluster(plan, tables, key, watch, scratch, spins, {seed, state, plan.potts, 0});
+  return grow_cluster(plan, tables, key, poll, scratch, spins, {seed, state, plan.potts, 0});
 }
 
 }  // namespace rewise::bytespin

@@ -42,14 +42,14 @@ struct GrowthStart {
 };
 
 // Grows the cluster of a site over the bonds of the current update and lists its sites in
-// scratch.queue, starting at start.place. Returns its size, or 0 if the watch stopped it (it is
+// scratch.queue, starting at start.place. Returns its size, or 0 if the poll stopped it (it is
 // then undone).
 std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins,
+                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start);
 
 // Flips one cluster; returns its size, 0 as above.
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& watch, WolffScratch& scratch, std::span<std::uint8_t> spins);
+                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins);
 
 }  // namespace rewise::bytespin

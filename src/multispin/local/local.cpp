@@ -313,18 +313,18 @@ constexpr std::uint64_t kBlock = 8;
 // Computes the new words of this thread's modified cells. If `may_stop`, it works in pieces and
 // returns early after a stop request.
 void update_aside(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                  const ThreadTeam& team, bool may_stop, StopPoll& watch, std::uint32_t* fresh,
+                  const ThreadTeam& team, bool may_stop, StopPoll& poll, std::uint32_t* fresh,
                   const std::uint32_t* spins) {
   share_modified(layout, colour, team, fresh,
                  [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
                      std::uint32_t* words) {
                    const std::uint64_t work = 1 + group.degree / 4;  // cost, in regular cells
                    const auto piece =
-                       static_cast<std::uint32_t>((watch.grain() / work / kGuard + 1) * kGuard);
+                       static_cast<std::uint32_t>((poll.grain() / work / kGuard + 1) * kGuard);
                    for (std::uint32_t end; first < last; first = end) {
                      end = may_stop ? std::min(last, first + piece) : last;
                      update_modified(group, tables, at, spins, first, end, words);
-                     if (may_stop && watch.ends((end - first) * work)) return;
+                     if (may_stop && poll.must_stop((end - first) * work)) return;
                    }
                  });
 }
@@ -356,20 +356,20 @@ std::size_t modified_room(const Layout& layout) {
 }
 
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const ThreadTeam& team, StopPoll& watch, std::uint32_t* fresh,
-                 std::uint32_t* spins, SweepPlace& place) {
+                 const ThreadTeam& team, StopPoll& poll, std::uint32_t* fresh, std::uint32_t* spins,
+                 SweepPlace& place) {
   const std::size_t room = modified_room(layout);
   const Regular regular(layout);
-  const bool may_stop = watch.active() && room >= watch.grain();
-  const auto block = watch.active() && !layout.every_cell
-                         ? static_cast<std::uint32_t>(kBlock * watch.grain() / regular.words + 1)
+  const bool may_stop = poll.active() && room >= poll.grain();
+  const auto block = poll.active() && !layout.every_cell
+                         ? static_cast<std::uint32_t>(kBlock * poll.grain() / regular.words + 1)
                          : regular.rows;
   for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
     const auto colour = static_cast<int>(place.colour);
     // update_aside() does not change the spins: `place` remains valid if the team stops here.
-    update_aside(layout, tables, at, colour, team, may_stop, watch, fresh, spins);
+    update_aside(layout, tables, at, colour, team, may_stop, poll, fresh, spins);
     if (may_stop) {
-      if (team.agrees_to_end(watch)) return false;
+      if (team.agrees_to_end(poll)) return false;
     } else {
       team.barrier();
     }
@@ -380,8 +380,8 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
       const auto [first, last] = team.part(count);
       if (first < last) update_regular(layout, tables, at, colour, row + first, row + last, spins);
       row += count;
-      watch.add(std::uint64_t{count} * regular.words);
-      stopped = row < regular.rows && team.ends(watch);
+      poll.add(std::uint64_t{count} * regular.words);
+      stopped = row < regular.rows && team.must_stop(poll);
     }
     if (!layout.every_cell) team.barrier();
     write_aside(layout, colour, team, fresh, spins, place.row, row, regular);
@@ -390,7 +390,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
       place.row = row;
       return false;
     }
-    if (layout.every_cell) watch.add(room);
+    if (layout.every_cell) poll.add(room);
   }
   place = {};
   return true;

@@ -112,8 +112,8 @@ struct SweepPlace {
 // sweep continues. Each thread passes its own copy of `place`; the copies are equal.
 // `fresh`: [modified_room(layout)] scratch memory shared by the team.
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
-                 const ThreadTeam& team, StopPoll& watch, std::uint32_t* fresh,
-                 std::uint32_t* spins, SweepPlace& place);
+                 const ThreadTeam& team, StopPoll& poll, std::uint32_t* fresh, std::uint32_t* spins,
+                 SweepPlace& place);
 // Words of scratch memory for the new words of all modified cells, with padding.
 std::size_t modified_room(const Layout& layout);
 

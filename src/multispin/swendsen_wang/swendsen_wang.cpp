@@ -475,7 +475,7 @@ ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_
 
 void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
                              const GhostBonds& ghost, std::uint32_t count, const ThreadTeam& team,
-                             StopPoll& watch, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
+                             StopPoll& poll, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
                              std::uint32_t* spins) const {
   const SwendsenWangGeometry& g = geometry_;
   const bool houdayer = move == ClusterMove::houdayer;
@@ -491,23 +491,23 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
   for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
     if (team.first()) scratch.next_replica = 0;
     const std::uint32_t piece =
-        watch.active() ? static_cast<std::uint32_t>(watch.grain() / 64 + 1) : g.plane_words;
-    for (std::uint32_t w = first; w < last && !watch.stopped(); w += std::min(piece, last - w)) {
+        poll.active() ? static_cast<std::uint32_t>(poll.grain() / 64 + 1) : g.plane_words;
+    for (std::uint32_t w = first; w < last && !poll.stopped(); w += std::min(piece, last - w)) {
       draw_planes(g, move, here, bond, ghost, spins, 2 * w, 2 * std::min(w + piece, last), planes);
-      watch.ends(std::uint64_t{64} * piece);
+      poll.must_stop(std::uint64_t{64} * piece);
     }
-    if (!watch.stopped()) {
+    if (!poll.stopped()) {
       draw_listed(g, move, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
                   scratch.open.data());
     }
-    if (team.agrees_to_end(watch)) return;  // no spin has changed
+    if (team.agrees_to_end(poll)) return;  // no spin has changed
     for (std::uint32_t next; (next = scratch.next_replica.fetch_add(at_once)) <
                              (houdayer ? couples_of(kReplicas) : kReplicas);) {
       const std::uint32_t first_of = houdayer ? first_of_couple(next) : next;
       // Couples flip together, and replicas whose clusters are compared are labelled together.
       const std::uint32_t step = houdayer ? kPartnerDistance : 1;
       const std::uint32_t end = first_of + step * (houdayer ? 2 : at_once);
-      if (ahead[first_of] > n || watch.stopped()) {  // no site flips
+      if (ahead[first_of] > n || poll.stopped()) {  // no site flips
         for (std::uint32_t r = first_of; r < end; r += step) {
           std::fill_n(plane(scratch, g.dim, r), g.plane_words, 0u);
         }
@@ -526,11 +526,11 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
             labellers[0]->pairs.sums(labellers[0]->runs, labellers[1]->runs,
                                      g.weight_before.empty() ? nullptr : g.weight_before.data());
       }
-      watch.ends(std::uint64_t{houdayer ? 2 : at_once} * g.sites);
+      poll.must_stop(std::uint64_t{houdayer ? 2 : at_once} * g.sites);
     }
     team.barrier();
     flip_planes(g, planes, 2 * first, 2 * last, spins);
-    watch.add(g.sites);
+    poll.add(g.sites);
     team.barrier();
     if (!std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > n; })) {
       return;

@@ -124,7 +124,7 @@ class SwendsenWangUpdate {
   // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
   // Houdayer moves: `bond` is not used, and the sums have no meaning.
   void run(ClusterMove move, const Address& at, Threshold bond, const GhostBonds& ghost,
-           std::uint32_t count, const ThreadTeam& team, StopPoll& watch,
+           std::uint32_t count, const ThreadTeam& team, StopPoll& poll,
            SwendsenWangScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const;
 
  private:

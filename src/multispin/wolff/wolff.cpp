@@ -34,7 +34,7 @@ WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& 
       plane_fraction_(plane_fraction(graph)) {}
 
 void WolffUpdate::run(const Address& at, Threshold bond, const GhostBonds& ghost,
-                      std::uint32_t count, double fraction, const ThreadTeam& team, StopPoll& watch,
+                      std::uint32_t count, double fraction, const ThreadTeam& team, StopPoll& poll,
                       WolffScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     while (scratch.queues.size() < static_cast<std::size_t>(team.size)) {
@@ -46,20 +46,20 @@ void WolffUpdate::run(const Address& at, Threshold bond, const GhostBonds& ghost
   const bool is_dense = form_ == WolffForm::dense || ghost.any ||
                         (form_ == WolffForm::automatic && fraction > dense_fraction_);
   if (!is_dense && fraction * count > plane_fraction_) {
-    in_planes(at, bond, count, team, watch, scratch, ahead, spins);
+    in_planes(at, bond, count, team, poll, scratch, ahead, spins);
     return;
   }
   Address here = at;
   for (std::uint32_t w = 0; w < count; ++w, ++here.step) {
-    const bool done = is_dense ? dense(here, w, bond, ghost, team, watch, scratch, ahead, spins)
-                               : in_words(here, w, bond, team, watch, scratch, ahead, spins);
+    const bool done = is_dense ? dense(here, w, bond, ghost, team, poll, scratch, ahead, spins)
+                               : in_words(here, w, bond, team, poll, scratch, ahead, spins);
     if (!done) return;
   }
 }
 
 // Makes all updates one replica at a time on transposed spins.
 void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t count,
-                            const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
+                            const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
                             UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) {
     scratch.planes.resize(std::size_t{kReplicas} * sparse_.plane_words);
@@ -73,11 +73,11 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
     std::uint32_t* plane = scratch.planes.data() + std::size_t{r} * sparse_.plane_words;
     Address here = at;
-    for (here.step += ahead[r]; ahead[r] < count && !watch.stopped(); ++ahead[r], ++here.step) {
-      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, watch, plane, queue);
+    for (here.step += ahead[r]; ahead[r] < count && !poll.stopped(); ++ahead[r], ++here.step) {
+      const std::uint64_t size = wolff_in_plane(sparse_, here, bond, r, poll, plane, queue);
       if (size == 0) break;
       scratch.flipped[r] += size;
-      watch.ends(size);
+      poll.must_stop(size);
     }
   }
   team.barrier();
@@ -88,19 +88,19 @@ void WolffUpdate::in_planes(const Address& at, Threshold bond, std::uint32_t cou
 // Sparse form: makes update `w` of all replicas in the words of the word group. Returns false if it
 // was stopped within a replica.
 bool WolffUpdate::in_words(const Address& at, std::uint32_t w, Threshold bond,
-                           const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
+                           const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
                            UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first()) scratch.next_replica = 0;
   team.barrier();
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
-    if (ahead[r] > w || watch.stopped()) continue;
+    if (ahead[r] > w || poll.stopped()) continue;
     const std::uint64_t size =
-        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, watch, queue);
+        wolff_in_words(sparse_, at, bond, r, spins, team.size > 1, poll, queue);
     if (size == 0) continue;
     scratch.flipped[r] += size;
     ahead[r] = w + 1;
-    watch.ends(size);
+    poll.must_stop(size);
   }
   team.barrier();
   return std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > w; });
@@ -126,7 +126,7 @@ void WolffUpdate::keep_bound(const Address& at, const GhostBonds& ghost, const T
 // Dense form: makes update `w` of all replicas that have not made it yet. If the team is stopped,
 // returns false and leaves the spins unchanged.
 bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
-                        const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
+                        const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
                         UpdatesAhead& ahead, std::uint32_t* spins) const {
   if (team.first() && !scratch.dense) scratch.dense.emplace(dense_);
   team.barrier();
@@ -142,11 +142,11 @@ bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, cons
     }
   }
   team.barrier();
-  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, watch, dense);
-  bool stopped = team.agrees_to_end(watch);
+  dense_draw(dense_, at, bond, spins, scratch.seed_spin, active, team, poll, dense);
+  bool stopped = team.agrees_to_end(poll);
   if (!stopped) {
-    if (team.first()) dense_grow(dense_, watch, dense);
-    stopped = team.agrees_to_end(watch);
+    if (team.first()) dense_grow(dense_, poll, dense);
+    stopped = team.agrees_to_end(poll);
   }
   if (stopped) {
     const auto [first, last] = team.part(static_cast<std::uint32_t>(dense.reached.size()));
@@ -166,7 +166,7 @@ bool WolffUpdate::dense(const Address& at, std::uint32_t w, Threshold bond, cons
   }
   team.barrier();
   dense_flip(dense_, team, dense, spins);
-  watch.add(layout_.sites);
+  poll.add(layout_.sites);
   team.barrier();
   return true;
 }

@@ -92,13 +92,13 @@ void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
 // Grows and flips one cluster in the plane of one replica. Returns its size, or 0 if it was
 // stopped, in which case the plane is unchanged.
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, StopPoll& watch, std::uint32_t* plane,
+                             unsigned replica, StopPoll& poll, std::uint32_t* plane,
                              WolffQueue& queue);
 
 // The same in the words of a word group. `shared`: other threads update other replicas of the same
 // words.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& watch,
+                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
                              WolffQueue& queue);
 
 // Working memory of one word group in progress.
@@ -121,18 +121,18 @@ class WolffUpdate {
   // `fraction`: recent mean share of sites flipped by a cluster, which affects the speed only.
   // scratch.flipped receives the number of flipped sites per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, const GhostBonds& ghost, std::uint32_t count,
-           double fraction, const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch,
+           double fraction, const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
            UpdatesAhead& ahead, std::uint32_t* spins) const;
 
  private:
   void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
-                 StopPoll& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                 StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
                  std::uint32_t* spins) const;
   bool in_words(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
-                StopPoll& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+                StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
                 std::uint32_t* spins) const;
   bool dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
-             const ThreadTeam& team, StopPoll& watch, WolffScratch& scratch, UpdatesAhead& ahead,
+             const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
              std::uint32_t* spins) const;
 
   void keep_bound(const Address& at, const GhostBonds& ghost, const ThreadTeam& team,

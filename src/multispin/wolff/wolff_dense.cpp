@@ -123,12 +123,12 @@ void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
 // same, but paths get straighter and rows are visited less often. A removed bond may be opened,
 // too: its ends are already connected.
 template <int kDim>
-void straighten(const Layout& layout, StopPoll& watch, DenseScratch& scratch) {
+void straighten(const Layout& layout, StopPoll& poll, DenseScratch& scratch) {
   const D32 d;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   for (std::uint32_t r = 0; r < layout.rows; ++r) {
-    if (watch.ends(2 * layout.half_row)) return;
+    if (poll.must_stop(2 * layout.half_row)) return;
     const Row<kDim> row(layout, r, 0);
     const auto row_after = [&](std::uint32_t from, int k) {
       return layout.row_neighbour[from * kOthers + static_cast<std::size_t>(k - 2)];
@@ -320,7 +320,7 @@ using ShortRows = std::conditional_t<(hn::MaxLanes(D32()) >= 16),
 // Grows the reached sets to their fixed point. kVectors: vectors per row and colour, one of
 // ShortRows, or 0 for rows of any length.
 template <int kDim, int kVectors>
-void close_rows(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
+void close_rows(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
   const Layout& layout = g.layout;
   constexpr std::size_t kOthers = 2 * (kDim - 1);
   auto& awake = scratch.awake;
@@ -335,7 +335,7 @@ void close_rows(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) 
     for (std::uint32_t i = 0; i < layout.rows; ++i) {
       const std::uint32_t r = up ? i : layout.rows - 1 - i;
       if (!awake[r]) continue;
-      if (watch.ends(2 * layout.half_row)) return;
+      if (poll.must_stop(2 * layout.half_row)) return;
       awake[r] = 0;
       --waiting;
       // A row with sites reached over shortcuts must wake its neighbours even if it gains nothing.
@@ -363,15 +363,15 @@ void close_rows(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) 
   }
 }
 
-// Bonds of a list between two checks of the watch.
+// Bonds of a list between two checks of the poll.
 constexpr std::uint32_t kPiece = 1 << 12;
 
-void relax_list(const DenseGeometry& bonds, StopPoll& watch, DenseScratch& scratch) {
+void relax_list(const DenseGeometry& bonds, StopPoll& poll, DenseScratch& scratch) {
   std::uint32_t* reached = scratch.reached.data();
   for (bool changed = true; changed;) {
     changed = false;
     for (std::uint32_t i = 0; i < bonds.count; ++i) {
-      if (i % kPiece == 0 && watch.ends(kPiece)) return;
+      if (i % kPiece == 0 && poll.must_stop(kPiece)) return;
       const std::uint32_t gain = (reached[bonds.a[i]] ^ reached[bonds.b[i]]) & scratch.open[i];
       if (gain == 0) continue;
       reached[bonds.a[i]] |= gain;
@@ -381,25 +381,24 @@ void relax_list(const DenseGeometry& bonds, StopPoll& watch, DenseScratch& scrat
   }
 }
 
-void GrowDense(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
-  if (!g.by_rows) return relax_list(g, watch, scratch);
+void GrowDense(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
+  if (!g.by_rows) return relax_list(g, poll, scratch);
   // Removed lattice bonds are closed.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.reached_by_shortcut.begin(), scratch.reached_by_shortcut.end(),
             std::uint8_t{0});
   with_lattice_dim(g.layout.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 1) {  // a third pass gains nothing
-      for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, watch, scratch);
+      for (int n = 0; n < 2; ++n) straighten<kDim>(g.layout, poll, scratch);
     }
-    if (watch.stopped()) return;
+    if (poll.stopped()) return;
     const auto lanes = static_cast<std::uint32_t>(hn::Lanes(D32()));
     const bool whole = g.layout.half_row % lanes == 0;
     const auto vectors = static_cast<int>(whole ? g.layout.half_row / lanes : 0);
     const auto in_registers = [&]<int... kVectors>(std::integer_sequence<int, kVectors...>) {
-      return ((vectors == kVectors && (close_rows<kDim, kVectors>(g, watch, scratch), true)) ||
-              ...);
+      return ((vectors == kVectors && (close_rows<kDim, kVectors>(g, poll, scratch), true)) || ...);
     };
-    if (!in_registers(ShortRows())) close_rows<kDim, 0>(g, watch, scratch);
+    if (!in_registers(ShortRows())) close_rows<kDim, 0>(g, poll, scratch);
   });
 }
 
@@ -501,17 +500,17 @@ DenseScratch::DenseScratch(const DenseGeometry& g)
 
 void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const ThreadTeam& team, StopPoll& watch, DenseScratch& scratch) {
+                const ThreadTeam& team, StopPoll& poll, DenseScratch& scratch) {
   // Divides this thread's share of `units`, each of `sites` sites, into pieces and calls
-  // f(first, last) for each. A piece has about watch.grain() sites, and the watch is checked after
-  // it; without an active watch there is one piece.
+  // f(first, last) for each. A piece has about poll.grain() sites, and the poll is checked after
+  // it; without an active poll there is one piece.
   const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
     auto [first, last] = team.part(units);
-    const auto piece = watch.active() ? static_cast<std::uint32_t>(watch.grain() / sites + 1)
-                                      : std::max(units, 1u);
-    for (; first < last && !watch.stopped(); first += std::min(piece, last - first)) {
+    const auto piece =
+        poll.active() ? static_cast<std::uint32_t>(poll.grain() / sites + 1) : std::max(units, 1u);
+    for (; first < last && !poll.stopped(); first += std::min(piece, last - first)) {
       f(first, first + std::min(piece, last - first));
-      watch.ends(std::uint64_t{piece} * sites);
+      poll.must_stop(std::uint64_t{piece} * sites);
     }
   };
   if (g.by_rows) {
@@ -528,8 +527,8 @@ void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
             });
 }
 
-void dense_grow(const DenseGeometry& g, StopPoll& watch, DenseScratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(GrowDense)(g, watch, scratch);
+void dense_grow(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
+  HWY_DYNAMIC_DISPATCH(GrowDense)(g, poll, scratch);
 }
 
 void dense_flip(const DenseGeometry& g, const ThreadTeam& team, DenseScratch& scratch,

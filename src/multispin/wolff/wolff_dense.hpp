@@ -56,14 +56,14 @@ struct DenseScratch {
 };
 
 // Step 1: draws the bonds that clusters of the active replicas may cross, given the spins of their
-// seeds. Called by all threads of a team. Steps 1 and 2 return early if the watch stops them; their
+// seeds. Called by all threads of a team. Steps 1 and 2 return early if the poll stops them; their
 // results are then incomplete.
 void dense_draw(const DenseGeometry& geometry, const Address& at, Threshold bond,
                 const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
-                const ThreadTeam& team, StopPoll& watch, DenseScratch& scratch);
+                const ThreadTeam& team, StopPoll& poll, DenseScratch& scratch);
 // Step 2: grows scratch.reached, which initially contains the seeds, to its fixed point. Called by
 // one thread.
-void dense_grow(const DenseGeometry& geometry, StopPoll& watch, DenseScratch& scratch);
+void dense_grow(const DenseGeometry& geometry, StopPoll& poll, DenseScratch& scratch);
 // Step 3: flips the reached spins and clears scratch.reached. Called by all threads of a team.
 void dense_flip(const DenseGeometry& geometry, const ThreadTeam& team, DenseScratch& scratch,
                 std::uint32_t* spins);

@@ -144,14 +144,14 @@ template <class Spins, bool kSigns>
 class Growth {
  public:
   Growth(const WolffGeometry& geometry, const Address& at, Threshold bond, unsigned replica,
-         const Spins& spins, StopPoll& watch, WolffQueue& queue)
+         const Spins& spins, StopPoll& poll, WolffQueue& queue)
       : g_(geometry),
         spins_(spins),
         calls_(at.seed, Stream::bond, at.group, at.step),
         bond_(bond),
         replica_(1u << replica),
-        watch_(watch),
-        check_interval_(watch.active() ? std::min(kCheckInterval, watch.grain()) : geometry.sites),
+        poll_(poll),
+        check_interval_(poll.active() ? std::min(kCheckInterval, poll.grain()) : geometry.sites),
         queue_(queue.key.get()),
         visited_(queue.visited.data()) {}
 
@@ -179,7 +179,7 @@ class Growth {
           return tail_;
         }
       }
-      if (watch_.ends(check_interval_)) {
+      if (poll_.must_stop(check_interval_)) {
         take_back();
         return 0;
       }
@@ -189,7 +189,7 @@ class Growth {
  private:
   static constexpr std::size_t kMaxLanes = kGuard;
   static constexpr std::size_t kRoom = 64 * kMaxLanes;
-  static constexpr std::uint64_t kCheckInterval = 1 << 16;  // sites between two checks of the watch
+  static constexpr std::uint64_t kCheckInterval = 1 << 16;  // sites between two checks of the poll
 
   void take_back() {
     for (std::size_t i = 0; i < tail_; ++i) spins_.flip(queue_[i]);
@@ -396,7 +396,7 @@ class Growth {
   CallTable calls_;
   Threshold bond_;
   std::uint32_t replica_;
-  StopPoll& watch_;
+  StopPoll& poll_;
   const std::uint64_t check_interval_;
   std::uint32_t* queue_;
   std::uint32_t* const visited_;  // with couplings: a bit per site, 0 between clusters
@@ -410,29 +410,29 @@ class Growth {
 
 template <class Spins>
 std::uint64_t grow(const WolffGeometry& g, const Address& at, Threshold bond, unsigned replica,
-                   const Spins& spins, StopPoll& watch, WolffQueue& queue, Site seed, int colour) {
+                   const Spins& spins, StopPoll& poll, WolffQueue& queue, Site seed, int colour) {
   const auto run = [&](auto& growth) {
     return with_dim(g.lattice.dim, [&]<int kDim>() {
       return growth.template run<kDim>(seed, kDim == 0 ? 0 : colour);
     });
   };
   if (g.layout.has_signs) {
-    Growth<Spins, true> growth(g, at, bond, replica, spins, watch, queue);
+    Growth<Spins, true> growth(g, at, bond, replica, spins, poll, queue);
     return run(growth);
   }
-  Growth<Spins, false> growth(g, at, bond, replica, spins, watch, queue);
+  Growth<Spins, false> growth(g, at, bond, replica, spins, poll, queue);
   return run(growth);
 }
 
 std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, StopPoll& watch, std::uint32_t* plane,
+                           unsigned replica, StopPoll& poll, std::uint32_t* plane,
                            WolffQueue& queue) {
   const Site seed = wolff_seed_site(at, replica, g.sites);
-  return grow(g, at, bond, replica, PlaneSpins{plane}, watch, queue, seed, 0);
+  return grow(g, at, bond, replica, PlaneSpins{plane}, poll, queue, seed, 0);
 }
 
 std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* words, bool shared, StopPoll& watch,
+                           unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
                            WolffQueue& queue) {
   const Layout& layout = g.layout;
   const bool lattice = layout.lattice.dim > 0;
@@ -443,7 +443,7 @@ std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold 
                         lattice ? 1u : 0u,
                         1u << replica,
                         shared};
-  return grow(g, at, bond, replica, spins, watch, queue, seed,
+  return grow(g, at, bond, replica, spins, poll, queue, seed,
               lattice ? layout.lattice.colour(seed) : 0);
 }
 
@@ -534,14 +534,14 @@ HWY_EXPORT(WolffInPlane);
 HWY_EXPORT(WolffInWords);
 
 std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, StopPoll& watch, std::uint32_t* plane,
+                             unsigned replica, StopPoll& poll, std::uint32_t* plane,
                              WolffQueue& queue) {
-  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, watch, plane, queue);
+  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, poll, plane, queue);
 }
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& watch,
+                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
                              WolffQueue& queue) {
-  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, watch,
+  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, poll,
                                             queue);
 }
 }  // namespace rewise::multispin
