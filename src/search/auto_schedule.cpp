@@ -19,8 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kTimeLimit = "time limit";  // reason of StopToken
-
 std::filesystem::path class_file(const std::filesystem::path& folder, const std::string& name) {
   return folder / "schedules" / (name + ".json");
 }
@@ -149,7 +147,7 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
     result = tune(setting, stop, {});
   } catch (const Error& error) {
     // A study with a time limit shorter than the tuning must still make progress.
-    if (error.exit_code() == ExitCode::interrupted && stop.reason() == kTimeLimit) {
+    if (error.exit_code() == ExitCode::interrupted && stop.reason() == StopToken::kTimeLimit) {
       settle(file, wish.rule_of_thumb, "the time limit ended the tuning", lease);
     }
     throw;

@@ -204,7 +204,7 @@ std::string signal_name(int number) {
 
 std::string StopToken::reason() const {
   if (stop_signal() != 0) return signal_name(stop_signal());
-  return stop_requested() ? "the time limit" : "";
+  return std::string(stop_requested() ? kTimeLimit : "");
 }
 
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin) {

@@ -37,7 +37,9 @@ class StopToken {
   explicit StopToken(std::optional<std::chrono::duration<double>> limit);
 
   bool stop_requested() const;
-  std::string reason() const;  // "SIGTERM" or "time limit"; empty without a stop request
+  // A name such as "SIGTERM", or kTimeLimit; empty without a stop request.
+  std::string reason() const;
+  static constexpr std::string_view kTimeLimit = "the time limit";
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;

@@ -174,7 +174,7 @@ TEST_CASE("tasks no longer requested are shown and removed, no others are") {
   CHECK(shown.out.find("4x4, p = 0.1, rewire") != std::string::npos);
   CHECK(shown.out.find("was not completed") == std::string::npos);
   CHECK(shown.out.find(count + " (") != std::string::npos);
-  CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 3);
+  CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 6);
 
   // Not while another process works in the folder.
   const int lock = ::open((place / "study/.study.lock").c_str(), O_RDWR);
