@@ -71,8 +71,7 @@ std::span<const Symbol> symbols() {
        "1, or 1/(1000 cycles) per replica", ""},
       {"fit_q", "", "quality of a fit",
        "the probability that a fit of a correct law has a larger chi^2. Below 0.01 the law does "
-       "not "
-       "hold in the fitted range",
+       "not hold in the fitted range",
        "1", ""},
       {"worth", "", "independent measurements per second, by which `tune` ranks schedules",
        "1/(t [tau(m^2) left(m^2) + tau(U) left(U)]), t the time of a cycle of one replica with its "

@@ -68,7 +68,12 @@ std::vector<double> bond_list(const std::string& source) {
     throw Error(ExitCode::io,
                 fmt::format("cannot read '{}': {}", source, std::strerror(in ? EISDIR : errno)));
   }
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  } catch (const std::ios_base::failure&) {  // thrown by the stream's buffer
+    throw Error(ExitCode::io, fmt::format("cannot read '{}': a read error before its end", source));
+  }
   for (std::size_t at = 0;;) {
     at = text.find_first_not_of(" \t\r\n,", at);
     if (at == std::string::npos) return numbers;

@@ -82,9 +82,9 @@ void write_npy(const std::string& path, std::span<const std::uint8_t> spins,
 }
 
 // A .png needs [temperature, y, x].
-ExitCode write_file(const std::string& path, std::span<const std::uint8_t> values,
-                    const std::vector<std::uint64_t>& shape, bool is_signed,
-                    const std::vector<double>& temperatures) {
+ExitCode write_array(const std::string& path, std::span<const std::uint8_t> values,
+                     const std::vector<std::uint64_t>& shape, bool is_signed,
+                     const std::vector<double>& temperatures) {
   if (!is_picture(path)) {
     write_npy(path, values, shape, is_signed);
   } else {
@@ -143,16 +143,16 @@ ExitCode write_snapshots(const RunOptions& options, const TaskSpec& spec, const 
   shape.insert(shape.end(), data.graph.extents.rbegin(), data.graph.extents.rend());
   if (data.graph.extents.empty()) shape.push_back(sites);
   if (!options.snapshot.empty()) {
-    const ExitCode status = write_file(options.snapshot, final_spins(*engine, spec, sites), shape,
-                                       spec.model.q == 2, spec.temperatures);
+    const ExitCode status = write_array(options.snapshot, final_spins(*engine, spec, sites), shape,
+                                        spec.model.q == 2, spec.temperatures);
     if (status != ExitCode::done) return status;
   }
   if (options.snapshot_overlaps.empty()) return ExitCode::done;
   const bool first_only = is_picture(options.snapshot_overlaps);
   const std::uint32_t pairs = first_only ? 1 : spec.replicas / 2;
   if (!first_only) shape.insert(shape.begin() + 1, pairs);
-  return write_file(options.snapshot_overlaps, final_overlaps(*engine, spec, pairs, sites), shape,
-                    true, spec.temperatures);
+  return write_array(options.snapshot_overlaps, final_overlaps(*engine, spec, pairs, sites), shape,
+                     true, spec.temperatures);
 }
 
 }  // namespace rewise

@@ -99,8 +99,7 @@ const std::vector<MetricBlock> kBlocks = {
       {"last_step_seconds", "last, us", 1e6},
       {"seconds_end", ""}}},
     {"Density of the sizes of grown clusters = amplitude x size^-exponent, fitted between the "
-     "sizes "
-     "from\nand to; fit_q: probability of a worse fit:",
+     "sizes from\nand to; fit_q: probability of a worse fit:",
      {{"exponent", "exponent"},
       {"amplitude", "amplitude"},
       {"fit_q", "fit_q"},
@@ -116,8 +115,7 @@ const std::vector<MetricBlock> kBlocks = {
 // With replica exchange there are many temperatures. Everything else is in JSON and CSV.
 const std::vector<MetricBlock> kExchangeBlocks = {
     {"Time of a sweep, a cluster update, an exchange and a cycle, means over the temperatures; "
-     "round "
-     "trips\nof a replica from the first to the last temperature and back in 1000 cycles:",
+     "round trips\nof a replica from the first to the last temperature and back in 1000 cycles:",
      {{"sweep_seconds", "sweep, us", 1e6},
       {"cluster_seconds", "cluster, us", 1e6},
       {"exchange_seconds", "exchange, us", 1e6},
@@ -125,8 +123,7 @@ const std::vector<MetricBlock> kExchangeBlocks = {
       {"trips_per_1000_cycles", "round trips"}},
      true},
     {"Autocorrelation times tau_int in cycles; cycles between independent measurements (2 tau_int "
-     "of "
-     "the\nslowest); exchanges accepted with the next temperature:",
+     "of the\nslowest); exchanges accepted with the next temperature:",
      {{"tau_e_cycles", "tau(e)"},
       {"tau_abs_m_cycles", "tau(|m|)"},
       {"tau_m2_cycles", "tau(m^2)"},

@@ -19,8 +19,8 @@ namespace rewise::multispin {
 namespace {
 
 constexpr std::uint32_t kMaxCycles = 64;  // in a replay; a power of 4
-constexpr std::uint32_t kMaxReplaySteps =
-    64;  // in a replay; the cluster updates of a cycle count as one
+// Steps in a replay; the cluster updates of a cycle count as one.
+constexpr std::uint32_t kMaxReplaySteps = 64;
 constexpr std::uint64_t kMaxLaunches = 4096;  // of cluster updates in a CUDA graph
 constexpr std::size_t kMaxCaptured = 64;
 constexpr std::uint64_t kMaxQueued =

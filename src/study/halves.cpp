@@ -33,6 +33,12 @@ std::string_view name_of(Eigen::Index observable) {
   return names[observable];
 }
 
+// Steps of the time averages of e, |m| and m^2 over `times` measurements: one spin flip in one of
+// them changes the sums of bonds and of spins by about 2.
+Eigen::Array3d steps_of(const SampleUnits& units, double abs_m, double times) {
+  return Eigen::Array3d(2 / units.sites, 2 / units.order, 4 * abs_m / units.order) / times;
+}
+
 }  // namespace
 
 Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
@@ -127,16 +133,6 @@ bool travelled_before(const TaskData& task, double dropped) {
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
 
-namespace {
-
-// Steps of the time averages of e, |m| and m^2 over `times` measurements: one spin flip in one of
-// them changes the sums of bonds and of spins by about 2.
-Eigen::Array3d steps_of(const SampleUnits& units, double abs_m, double times) {
-  return Eigen::Array3d(2 / units.sites, 2 / units.order, 4 * abs_m / units.order) / times;
-}
-
-}  // namespace
-
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
   const SampleUnits units = units_of(data);
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
@@ -164,8 +160,8 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
         of[hot] = mean_and_error(values);
       }
       halves.difference(t, o) = of[1].value - of[0].value;
-      // Averages are multiples of a step, so that few replicas may agree by chance. Equal averages
-      // tell no more than that the variance is of the order of steps^2.
+      // The averages of a few replicas may be equal by chance, because they are multiples of a
+      // step. Their spread is then 0 though the variance is not: add that of rounding, step^2/12.
       halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error +
                               steps(o) * steps(o) / 12 *
                                   (1 / static_cast<double>(of_start[0].size()) +

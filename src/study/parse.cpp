@@ -234,8 +234,8 @@ std::string read_text_file(const std::filesystem::path& file, std::uint64_t most
   }
   const InputFile in(file);
   if (!in.is_there()) fail(std::strerror(ENOENT));
+  if (in.size() > most) fail(fmt::format("it is longer than {} bytes", most));
   std::string text(in.size(), ' ');
-  if (text.size() > most) fail(fmt::format("it is longer than {} bytes", most));
   text.resize(in.read(std::as_writable_bytes(std::span(text))));
   return text;
 }

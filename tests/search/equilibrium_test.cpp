@@ -3,6 +3,8 @@
 #include "src/search/equilibrium.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "src/multispin/multispin.hpp"
 #include "src/search/size_curves.hpp"
@@ -24,15 +26,21 @@ TaskSpec wolff_task() {
   return spec;
 }
 
-// The series of a task at one temperature. `hot` is added to every measurement of the replicas with
-// hot starts.
-TaskData made(std::uint64_t seed, double hot) {
+// A task without measurements.
+TaskData empty_task(std::vector<double> temperatures, std::uint32_t replicas) {
   TaskData data;
   data.configuration["sampling.start"] = "mixed";
   data.graph.sites = 1000;
-  data.temperature = {2.5};
-  data.replicas = 32;
+  data.temperature = std::move(temperatures);
+  data.replicas = replicas;
   data.shape_series();
+  return data;
+}
+
+// The series of a task at one temperature. `hot` is added to every measurement of the replicas with
+// hot starts.
+TaskData made(std::uint64_t seed, double hot) {
+  TaskData data = empty_task({2.5}, 32);
   test::Dice dice(seed);
   for (int t = 0; t < 20; ++t) {
     std::vector<std::int64_t> energy, magnetisation;
@@ -49,12 +57,7 @@ TaskData made(std::uint64_t seed, double hot) {
 
 // A pilot in equilibrium whose tau_int of m^2 is `tau` cycles at 2.5 and half of that at 2.4.
 TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
-  TaskData data;
-  data.configuration["sampling.start"] = "mixed";
-  data.graph.sites = 1000;
-  data.temperature = {2.4, 2.5};
-  data.replicas = 32;
-  data.shape_series();
+  TaskData data = empty_task({2.4, 2.5}, 32);
   test::Dice dice(seed);
   std::vector<double> state(64);
   for (double& x : state) x = dice.normal();
@@ -110,12 +113,7 @@ TEST_CASE("halves of the same distribution agree, others do not") {
 TEST_CASE("replicas whose averages are equal by chance do not differ infinitely") {
   int refused = 0, equal = 0;
   for (std::uint64_t study = 0; study < 2000; ++study) {
-    TaskData data;
-    data.configuration["sampling.start"] = "mixed";
-    data.graph.sites = 1000;
-    data.temperature = {2.5};
-    data.replicas = 4;
-    data.shape_series();
+    TaskData data = empty_task({2.5}, 4);
     test::Dice dice(study);
     for (int t = 0; t < 2; ++t) {
       std::vector<std::int64_t> energy, magnetisation;
