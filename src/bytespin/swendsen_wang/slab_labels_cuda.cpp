@@ -6,14 +6,14 @@ namespace rewise::bytespin {
 namespace {
 
 LabelArrays outline(const DevicePlan& plan, const DeviceReplicas& replicas) {
-  LabelArrays field;
-  field.geometry = Geometry::make(plan.lattice);
-  field.dim = plan.lattice.dim;
-  field.sites = plan.sites;
-  field.replicas = replicas.count;
-  field.stride = replicas.stride;
-  field.shortcut_count = plan.rewired_count;
-  return field;
+  LabelArrays arrays;
+  arrays.geometry = Geometry::make(plan.lattice);
+  arrays.dim = plan.lattice.dim;
+  arrays.sites = plan.sites;
+  arrays.replicas = replicas.count;
+  arrays.stride = replicas.stride;
+  arrays.shortcut_count = plan.rewired_count;
+  return arrays;
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ SlabClusters::Sums SlabLabelsCuda::flip(const DeviceReplicas& replicas, std::uin
                                         std::span<const LabelPair> united,
                                         std::vector<LabelPair>& parts) {
   const cudaStream_t stream = device_.get();
-  const LabelArrays field = of_replica(replica);
+  const LabelArrays arrays = of_replica(replica);
   const auto here = [&](const LabelPair& pair) {
     return pair.label >= own_.first && pair.label < own_.last;
   };
@@ -132,18 +132,18 @@ SlabClusters::Sums SlabLabelsCuda::flip(const DeviceReplicas& replicas, std::uin
   for (const LabelPair& pair : united) {
     if (here(pair)) own.push_back({static_cast<Site>(pair.label - own_.first), pair.other});
   }
-  launch_count_clusters(field, stream);
+  launch_count_clusters(arrays, stream);
   // Orientations are addressed by the site of the whole lattice.
   if (replica == 0) launch_draw_orientations(plan_, replicas, whole_, stream);
   adopted_.copy_in(own, stream);
-  launch_adopt_draws(plan_, replicas, static_cast<std::uint32_t>(replica), field, adopted_.data(),
+  launch_adopt_draws(plan_, replicas, static_cast<std::uint32_t>(replica), arrays, adopted_.data(),
                      own.size(), stream);
   sums_.clear(stream);
-  launch_sum_clusters(field, sums_.data(), stream);
+  launch_sum_clusters(arrays, sums_.data(), stream);
   DeviceReplicas one = replicas.whole();
   one.count = 1;
   one.spins = replicas.spins_of(static_cast<std::uint32_t>(replica)) + own_.first;
-  launch_flip_sites(plan_, one, field, stream);
+  launch_flip_sites(plan_, one, arrays, stream);
   std::vector<SitePair> sized(own.size());
   adopted_.copy_out(sized, stream);
   const auto sums = sums_.to_host(stream);

@@ -63,18 +63,18 @@ __device__ __forceinline__ std::uint8_t active_bonds(const Geometry& g, const st
 template <int kDim>
 __device__ __forceinline__ void activate_chunk(const DevicePlan& plan,
                                                const DeviceReplicas& replicas,
-                                               const LabelArrays& field, const Item& item) {
+                                               const LabelArrays& arrays, const Item& item) {
   const std::uint64_t chunk = item.index / 32, first = chunk * kWarpSites;
   if (first >= plan.sites) return;
   const DrawnBonds<kDim> drawn(replicas.key(item.replica),
                                plan.bond[replicas.temperature(item.replica)], chunk);
   const std::uint8_t* spins = replicas.spins_of(item.replica);
-  std::uint8_t* bonds = field.of(field.bonds, item.replica);
+  std::uint8_t* bonds = arrays.of(arrays.bonds, item.replica);
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half) {
     const std::uint64_t site = first + 32 * half + threadIdx.x % 32;
     if (site >= plan.sites) continue;
-    bonds[site] = active_bonds<kDim>(field.geometry, spins, static_cast<Site>(site), drawn, half);
+    bonds[site] = active_bonds<kDim>(arrays.geometry, spins, static_cast<Site>(site), drawn, half);
   }
 }
 
@@ -82,14 +82,14 @@ template <int kDim>
 __global__ void __launch_bounds__(kItemThreads)
     activate_bonds(const __grid_constant__ DevicePlan plan,
                    const __grid_constant__ DeviceReplicas replicas,
-                   const __grid_constant__ LabelArrays field, ReplicaItems items) {
-  activate_chunk<kDim>(plan, replicas, field, item_of(items));
+                   const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
+  activate_chunk<kDim>(plan, replicas, arrays, item_of(items));
 }
 
 // Draws a rewired bond and removes the lattice bond that it replaced.
 __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
                                                   const DeviceReplicas& replicas,
-                                                  const LabelArrays& field,
+                                                  const LabelArrays& arrays,
                                                   std::uint8_t* shortcut_on, const Item& item) {
   const RewiredSlot bond = plan.rewired[item.index];
   const std::uint8_t* spins = replicas.spins_of(item.replica);
@@ -102,36 +102,36 @@ __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
   const auto group = static_cast<std::uint32_t>(bond.slot >> 5);
   const std::uint32_t site = group / plan.bond_slots.dim * 32 + (bond.slot & 31u);
   const std::uint32_t bit = 8 * (site % 4) + group % plan.bond_slots.dim;
-  auto* words = reinterpret_cast<std::uint32_t*>(field.of(field.bonds, item.replica));
+  auto* words = reinterpret_cast<std::uint32_t*>(arrays.of(arrays.bonds, item.replica));
   atomicAnd(words + site / 4, ~(1u << bit));
 }
 
 __global__ void activate_shortcuts(const __grid_constant__ DevicePlan plan,
                                    const __grid_constant__ DeviceReplicas replicas,
-                                   const __grid_constant__ LabelArrays field,
+                                   const __grid_constant__ LabelArrays arrays,
                                    std::uint8_t* shortcut_on, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) activate_shortcut(plan, replicas, field, shortcut_on, item);
+  if (item.index < items.items) activate_shortcut(plan, replicas, arrays, shortcut_on, item);
 }
 
 }  // namespace
 
 void launch_activate_lattice(const DevicePlan& plan, const DeviceReplicas& replicas,
-                             const LabelArrays& field, cudaStream_t stream) {
-  with_dim(field.dim, [&]<int kDim>() {
+                             const LabelArrays& arrays, cudaStream_t stream) {
+  with_dim(arrays.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      const ReplicaItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, field.replicas,
-                               field.part);
-      launch(activate_bonds<kDim>, items, stream, plan, replicas, field);
+      const ReplicaItems items((plan.sites + kWarpSites - 1) / kWarpSites * 32, arrays.replicas,
+                               arrays.part);
+      launch(activate_bonds<kDim>, items, stream, plan, replicas, arrays);
     }
   });
 }
 
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceReplicas& replicas,
-                               const LabelArrays& field, std::uint8_t* shortcut_on,
+                               const LabelArrays& arrays, std::uint8_t* shortcut_on,
                                cudaStream_t stream) {
-  const ReplicaItems items(plan.rewired_count, field.replicas, field.part);
-  launch(activate_shortcuts, items, stream, plan, replicas, field, shortcut_on);
+  const ReplicaItems items(plan.rewired_count, arrays.replicas, arrays.part);
+  launch(activate_shortcuts, items, stream, plan, replicas, arrays, shortcut_on);
 }
 
 namespace {
@@ -168,10 +168,10 @@ template <bool kPotts>
 __global__ void __launch_bounds__(kItemThreads)
     draw_orientations(const __grid_constant__ DevicePlan plan,
                       const __grid_constant__ DeviceReplicas replicas,
-                      const __grid_constant__ LabelArrays field, ReplicaItems items) {
+                      const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
-  std::uint8_t* out = field.of(field.bonds, item.replica);
+  std::uint8_t* out = arrays.of(arrays.bonds, item.replica);
   if (kPotts) {
     draw_states(replicas.key(item.replica), plan.states, out, item.index);
   } else {
@@ -180,40 +180,40 @@ __global__ void __launch_bounds__(kItemThreads)
 }
 
 template <bool kPotts>
-__device__ __forceinline__ void flip_site(const DeviceReplicas& replicas, const LabelArrays& field,
+__device__ __forceinline__ void flip_site(const DeviceReplicas& replicas, const LabelArrays& arrays,
                                           const Item& item) {
   std::uint8_t* spin = replicas.spins_of(item.replica) + item.index;
   const std::uint8_t drawn =
-      field.of(field.bonds, item.replica)[field.of(field.label, item.replica)[item.index]];
+      arrays.of(arrays.bonds, item.replica)[arrays.of(arrays.label, item.replica)[item.index]];
   *spin = kPotts ? drawn : static_cast<std::uint8_t>(*spin ^ drawn);
 }
 
 template <bool kPotts>
 __global__ void __launch_bounds__(kItemThreads)
     flip_sites_by_label(const __grid_constant__ DeviceReplicas replicas,
-                        const __grid_constant__ LabelArrays field, ReplicaItems items) {
+                        const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) flip_site<kPotts>(replicas, field, item);
+  if (item.index < items.items) flip_site<kPotts>(replicas, arrays, item);
 }
 
 }  // namespace
 
 void launch_draw_orientations(const DevicePlan& plan, const DeviceReplicas& replicas,
-                              const LabelArrays& field, cudaStream_t stream) {
+                              const LabelArrays& arrays, cudaStream_t stream) {
   const std::uint64_t per_thread = plan.potts ? 4 : 16;
-  // Whole blocks of 64 slots; field.stride has room for them.
+  // Whole blocks of 64 slots; arrays.stride has room for them.
   const ReplicaItems draws(
-      (field.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
-      field.replicas, field.part);
+      (arrays.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
+      arrays.replicas, arrays.part);
   launch(plan.potts ? draw_orientations<true> : draw_orientations<false>, draws, stream, plan,
-         replicas, field);
+         replicas, arrays);
 }
 
 void launch_flip_sites(const DevicePlan& plan, const DeviceReplicas& replicas,
-                       const LabelArrays& field, cudaStream_t stream) {
-  const ReplicaItems items(field.sites, field.replicas, field.part);
+                       const LabelArrays& arrays, cudaStream_t stream) {
+  const ReplicaItems items(arrays.sites, arrays.replicas, arrays.part);
   launch(plan.potts ? flip_sites_by_label<true> : flip_sites_by_label<false>, items, stream,
-         replicas, field);
+         replicas, arrays);
 }
 
 namespace {
@@ -258,31 +258,31 @@ struct CountSlots {
   }
 };
 
-__device__ __forceinline__ void count_sites(const LabelArrays& field, const Item& item,
+__device__ __forceinline__ void count_sites(const LabelArrays& arrays, const Item& item,
                                             CountSlots& slots) {
-  const std::uint32_t* label = field.of(field.label, item.replica);
-  std::uint32_t* size = field.of(field.size, item.replica);
+  const std::uint32_t* label = arrays.of(arrays.label, item.replica);
+  std::uint32_t* size = arrays.of(arrays.size, item.replica);
   const std::uint64_t first =
       (item.index - threadIdx.x) * kSitesPerCount + threadIdx.x;  // of a block's
   slots.clear();
   for (unsigned n = 0; n < kSitesPerCount; ++n) {
     const std::uint64_t site = first + kItemThreads * n;
-    slots.add(size, site < field.sites ? label[site] : kNone);
+    slots.add(size, site < arrays.sites ? label[site] : kNone);
   }
   slots.flush(size);
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    count_clusters(const __grid_constant__ LabelArrays field, ReplicaItems items) {
+    count_clusters(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   __shared__ CountSlots slots;
-  count_sites(field, item_of(items), slots);
+  count_sites(arrays, item_of(items), slots);
 }
 
 // The threads of a replica stride over its sites [first, end).
-__device__ __forceinline__ void sum_replica(const LabelArrays& field, std::uint32_t replica,
+__device__ __forceinline__ void sum_replica(const LabelArrays& arrays, std::uint32_t replica,
                                             std::uint64_t first, std::uint64_t end,
                                             std::uint64_t threads, unsigned long long* sums) {
-  const std::uint32_t* size = field.of(field.size, replica);
+  const std::uint32_t* size = arrays.of(arrays.size, replica);
   std::uint64_t square = 0;
   WideSum fourth = 0;
   for (std::uint64_t site = first; site < end; site += threads) {
@@ -298,10 +298,10 @@ __device__ __forceinline__ void sum_replica(const LabelArrays& field, std::uint3
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    sum_clusters(const __grid_constant__ LabelArrays field, std::uint64_t begin, std::uint64_t end,
+    sum_clusters(const __grid_constant__ LabelArrays arrays, std::uint64_t begin, std::uint64_t end,
                  unsigned long long* sums, ReplicaItems items) {
   const Item item = item_of(items);
-  sum_replica(field, item.replica, begin + item.index, end,
+  sum_replica(arrays, item.replica, begin + item.index, end,
               std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads,
               sums + kClusterSums * item.replica);
 }
@@ -327,18 +327,18 @@ __global__ void close_replicas(const __grid_constant__ DeviceReplicas replicas,
 
 }  // namespace
 
-void launch_count_clusters(const LabelArrays& field, cudaStream_t stream) {
-  const ReplicaItems items((field.sites + kSitesPerCount - 1) / kSitesPerCount, field.replicas,
-                           field.part);
-  launch(count_clusters, items, stream, field);
+void launch_count_clusters(const LabelArrays& arrays, cudaStream_t stream) {
+  const ReplicaItems items((arrays.sites + kSitesPerCount - 1) / kSitesPerCount, arrays.replicas,
+                           arrays.part);
+  launch(count_clusters, items, stream, arrays);
 }
 
-void launch_sum_clusters(const LabelArrays& field, unsigned long long* sums, cudaStream_t stream) {
+void launch_sum_clusters(const LabelArrays& arrays, unsigned long long* sums, cudaStream_t stream) {
   constexpr std::uint64_t kMaxThreads = 1u << 17;
-  const std::uint64_t begin = field.part.begin(field.sites), end = field.part.end(field.sites);
-  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.replicas, kItemThreads);
-  const ReplicaItems items(std::min(end - begin, each), field.replicas);
-  launch(sum_clusters, items, stream, field, begin, end, sums);
+  const std::uint64_t begin = arrays.part.begin(arrays.sites), end = arrays.part.end(arrays.sites);
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / arrays.replicas, kItemThreads);
+  const ReplicaItems items(std::min(end - begin, each), arrays.replicas);
+  launch(sum_clusters, items, stream, arrays, begin, end, sums);
 }
 
 void launch_close_sums(const DeviceReplicas& replicas, unsigned long long* sums,

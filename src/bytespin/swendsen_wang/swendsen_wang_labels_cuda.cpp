@@ -5,16 +5,16 @@
 namespace rewise::bytespin {
 namespace {
 
-// The field of a plan's replicas, without its arrays.
+// For the replicas of a plan; pointers are not set.
 LabelArrays outline(const DevicePlan& plan, std::uint32_t replicas, std::uint64_t stride) {
-  LabelArrays field;
-  field.geometry = Geometry::make(plan.lattice);
-  field.dim = plan.lattice.dim;
-  field.sites = plan.sites;
-  field.replicas = replicas;
-  field.stride = stride;
-  field.shortcut_count = plan.rewired_count;
-  return field;
+  LabelArrays arrays;
+  arrays.geometry = Geometry::make(plan.lattice);
+  arrays.dim = plan.lattice.dim;
+  arrays.sites = plan.sites;
+  arrays.replicas = replicas;
+  arrays.stride = stride;
+  arrays.shortcut_count = plan.rewired_count;
+  return arrays;
 }
 
 // The ends of the rewired bonds.
@@ -38,22 +38,22 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DeviceStream& device, const
     : device_(device),
       plan_(plan),
       shortcuts_(ends_of(plan, device.get())),
-      field_(outline(plan, replicas, replica_stride)),
+      arrays_(outline(plan, replicas, replica_stride)),
       clears_sizes_(method != LabelMethod::kalentev && method != LabelMethod::label_equivalence) {
   const auto add = [&]<class T>(T*& array, std::uint64_t of_replica) {
     arrays_.emplace_back(sizeof(T) * of_replica * replicas);
     array = reinterpret_cast<T*>(arrays_.back().data());
   };
-  add(field_.bonds, replica_stride);
-  add(field_.label, replica_stride);
-  add(field_.size, replica_stride);
-  if (method != LabelMethod::kalentev) add(field_.parent, replica_stride);
+  add(arrays_.bonds, replica_stride);
+  add(arrays_.label, replica_stride);
+  add(arrays_.size, replica_stride);
+  if (method != LabelMethod::kalentev) add(arrays_.parent, replica_stride);
   if (plan.rewired_count > 0) add(shortcut_on_, plan.rewired_count);
   add(sums_, kClusterSums);
   arrays_.back().clear(device.get());
-  field_.shortcut_on = shortcut_on_;
-  field_.shortcuts = shortcuts_.data();
-  labeller_.emplace(device.get(), method, tile, field_);
+  arrays_.shortcut_on = shortcut_on_;
+  arrays_.shortcuts = shortcuts_.data();
+  labeller_.emplace(device.get(), method, tile, arrays_);
 }
 
 std::uint64_t SwendsenWangLabelsCuda::bytes(const DevicePlan& plan, std::uint32_t replicas,
@@ -69,20 +69,20 @@ void SwendsenWangLabelsCuda::update(const DeviceReplicas& replicas, unsigned lon
   const cudaStream_t stream = device_.get();
   const auto mark = [&] { clock_.mark(stream); };
   mark();
-  launch_activate_lattice(plan_, replicas, field_, stream);
-  launch_activate_shortcuts(plan_, replicas, field_, shortcut_on_, stream);
+  launch_activate_lattice(plan_, replicas, arrays_, stream);
+  launch_activate_shortcuts(plan_, replicas, arrays_, shortcut_on_, stream);
   mark();
-  labeller_->run(field_, mark);
+  labeller_->run(arrays_, mark);
   mark();
-  launch_draw_orientations(plan_, replicas, field_, stream);
-  launch_flip_sites(plan_, replicas, field_, stream);
+  launch_draw_orientations(plan_, replicas, arrays_, stream);
+  launch_flip_sites(plan_, replicas, arrays_, stream);
   mark();
   if (clears_sizes_) {
-    check_cuda(cudaMemsetAsync(field_.size, 0,
-                               field_.replicas * field_.stride * sizeof(*field_.size), stream));
+    check_cuda(cudaMemsetAsync(arrays_.size, 0,
+                               arrays_.replicas * arrays_.stride * sizeof(*arrays_.size), stream));
   }
-  launch_count_clusters(field_, stream);
-  launch_sum_clusters(field_, sums_, stream);
+  launch_count_clusters(arrays_, stream);
+  launch_sum_clusters(arrays_, sums_, stream);
   launch_close_sums(replicas, sums_, quartic, stream);
   mark();
   clock_.end_update(labeller_->passes());

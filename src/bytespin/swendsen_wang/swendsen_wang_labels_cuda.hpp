@@ -103,7 +103,7 @@ class SwendsenWangLabelsCuda {
   const DevicePlan plan_;
   std::vector<DeviceBuffer<std::byte>> arrays_;
   DeviceBuffer<SitePair> shortcuts_;
-  LabelArrays field_;
+  LabelArrays arrays_;
   std::uint8_t* shortcut_on_ = nullptr;
   unsigned long long* sums_ = nullptr;  // [replicas][kClusterSums]
   const bool clears_sizes_;             // the method leaves nonzero values in LabelArrays::size
@@ -115,27 +115,27 @@ class SwendsenWangLabelsCuda {
 inline constexpr std::uint32_t kClusterSums = 3;
 
 // The steps before and after the labelling (Weigel 2011, section II). Each one queues kernels for
-// the replicas of `field`. Draws follow rules.hpp, so the trajectory does not depend on the
+// the replicas of `arrays`. Draws follow rules.hpp, so the trajectory does not depend on the
 // labelling method.
 void launch_activate_lattice(const DevicePlan& plan, const DeviceReplicas& replicas,
-                             const LabelArrays& field, cudaStream_t stream);
+                             const LabelArrays& arrays, cudaStream_t stream);
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceReplicas& replicas,
-                               const LabelArrays& field, std::uint8_t* shortcut_on,
+                               const LabelArrays& arrays, std::uint8_t* shortcut_on,
                                cudaStream_t stream);
 // Section II.4: the draw at a cluster's label decides whether the cluster flips (Potts: its new
-// state). launch_draw_orientations() draws for every site and overwrites field.bonds with the
+// state). launch_draw_orientations() draws for every site and overwrites arrays.bonds with the
 // results; launch_flip_sites() reads the result at the label of each site.
 void launch_draw_orientations(const DevicePlan& plan, const DeviceReplicas& replicas,
-                              const LabelArrays& field, cudaStream_t stream);
+                              const LabelArrays& arrays, cudaStream_t stream);
 void launch_flip_sites(const DevicePlan& plan, const DeviceReplicas& replicas,
-                       const LabelArrays& field, cudaStream_t stream);
+                       const LabelArrays& arrays, cudaStream_t stream);
 // Computes the sums over clusters in three steps. launch_count_clusters() counts the sites of each
-// cluster in field.size, which must be zero, at the cluster's label. launch_sum_clusters() adds the
-// powers of the sizes to `sums`, [replicas][kClusterSums], which must be zero. launch_close_sums()
-// adds sum n^2 to replicas.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`, [replicas][low,
-// high], and clears `sums`.
-void launch_count_clusters(const LabelArrays& field, cudaStream_t stream);
-void launch_sum_clusters(const LabelArrays& field, unsigned long long* sums, cudaStream_t stream);
+// cluster in arrays.size, which must be zero, at the cluster's label. launch_sum_clusters() adds
+// the powers of the sizes to `sums`, [replicas][kClusterSums], which must be zero.
+// launch_close_sums() adds sum n^2 to replicas.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`,
+// [replicas][low, high], and clears `sums`.
+void launch_count_clusters(const LabelArrays& arrays, cudaStream_t stream);
+void launch_sum_clusters(const LabelArrays& arrays, unsigned long long* sums, cudaStream_t stream);
 void launch_close_sums(const DeviceReplicas& replicas, unsigned long long* sums,
                        unsigned long long* quartic, cudaStream_t stream);
 

@@ -44,18 +44,18 @@ struct Equivalences {
   std::uint32_t* references;
 };
 
-__device__ __forceinline__ Equivalences equivalences(const LabelArrays& field, bool references,
+__device__ __forceinline__ Equivalences equivalences(const LabelArrays& arrays, bool references,
                                                      std::uint32_t replica) {
-  return {field.of(field.label, replica),
-          field.of(references ? field.parent : field.label, replica)};
+  return {arrays.of(arrays.label, replica),
+          arrays.of(references ? arrays.parent : arrays.label, replica)};
 }
 
 // The smallest label of a site's neighbours.
 template <int kDim>
-__device__ __forceinline__ std::uint32_t least_around(const LabelArrays& field,
+__device__ __forceinline__ std::uint32_t least_around(const LabelArrays& arrays,
                                                       const std::uint8_t* bonds,
                                                       const std::uint32_t* label, Site site) {
-  const Geometry& g = field.geometry;
+  const Geometry& g = arrays.geometry;
   std::uint32_t c[kDim];
   g.coordinates<kDim>(site, c);
   const std::uint32_t mine = bonds[site];
@@ -70,12 +70,12 @@ __device__ __forceinline__ std::uint32_t least_around(const LabelArrays& field,
 }
 
 template <int kDim>
-__device__ __forceinline__ bool scan_site(const LabelArrays& field, bool references,
+__device__ __forceinline__ bool scan_site(const LabelArrays& arrays, bool references,
                                           const Item& item) {
-  const Equivalences e = equivalences(field, references, item.replica);
+  const Equivalences e = equivalences(arrays, references, item.replica);
   const auto site = static_cast<Site>(item.index);
   const std::uint32_t least =
-      least_around<kDim>(field, field.of(field.bonds, item.replica), e.label, site);
+      least_around<kDim>(arrays, arrays.of(arrays.bonds, item.replica), e.label, site);
   const std::uint32_t label = load(e.label + site);
   if (least >= label) return false;
   atomicMin(e.references + label, least);
@@ -84,18 +84,18 @@ __device__ __forceinline__ bool scan_site(const LabelArrays& field, bool referen
 
 template <int kDim>
 __global__ void __launch_bounds__(kItemThreads)
-    scan_sites(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+    scan_sites(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
                ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  report(flags, item.index < items.items && scan_site<kDim>(field, references, item));
+  report(flags, item.index < items.items && scan_site<kDim>(arrays, references, item));
 }
 
-__device__ __forceinline__ bool scan_shortcut(const LabelArrays& field, bool references,
+__device__ __forceinline__ bool scan_shortcut(const LabelArrays& arrays, bool references,
                                               const Item& item) {
-  if (field.shortcut_on[item.replica * field.shortcut_count + item.index] == 0) return false;
-  const Equivalences e = equivalences(field, references, item.replica);
-  const SitePair bond = field.shortcuts[item.index];
+  if (arrays.shortcut_on[item.replica * arrays.shortcut_count + item.index] == 0) return false;
+  const Equivalences e = equivalences(arrays, references, item.replica);
+  const SitePair bond = arrays.shortcuts[item.index];
   const std::uint32_t a = load(e.label + bond.a), b = load(e.label + bond.b);
   if (a == b) return false;
   atomicMin(e.references + (a < b ? b : a), a < b ? a : b);
@@ -103,16 +103,16 @@ __device__ __forceinline__ bool scan_shortcut(const LabelArrays& field, bool ref
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    scan_shortcuts(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+    scan_shortcuts(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
                    ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  report(flags, item.index < items.items && scan_shortcut(field, references, item));
+  report(flags, item.index < items.items && scan_shortcut(arrays, references, item));
 }
 
-__device__ __forceinline__ void analyse_site(const LabelArrays& field, bool references,
+__device__ __forceinline__ void analyse_site(const LabelArrays& arrays, bool references,
                                              const Item& item) {
-  const Equivalences e = equivalences(field, references, item.replica);
+  const Equivalences e = equivalences(arrays, references, item.replica);
   if (!references) return take_end(e.label, item.index);
   const std::uint32_t label = load(e.label + item.index);
   if (label != item.index) return;
@@ -121,58 +121,58 @@ __device__ __forceinline__ void analyse_site(const LabelArrays& field, bool refe
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    analyse_sites(const __grid_constant__ LabelArrays field, bool references, PassFlags flags,
+    analyse_sites(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
                   ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items || *flags.changed == 0) return;
-  analyse_site(field, references, item);
+  analyse_site(arrays, references, item);
 }
 
 // Only with references, which are constant during this kernel.
-__device__ __forceinline__ void relabel_site(const LabelArrays& field, const Item& item) {
-  const Equivalences e = equivalences(field, true, item.replica);
+__device__ __forceinline__ void relabel_site(const LabelArrays& arrays, const Item& item) {
+  const Equivalences e = equivalences(arrays, true, item.replica);
   const std::uint32_t label = e.label[item.index], reference = e.references[label];
   if (reference != label) e.label[item.index] = reference;
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    relabel_sites(const __grid_constant__ LabelArrays field, PassFlags flags, ReplicaItems items) {
+    relabel_sites(const __grid_constant__ LabelArrays arrays, PassFlags flags, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items && *flags.changed != 0) relabel_site(field, item);
+  if (item.index < items.items && *flags.changed != 0) relabel_site(arrays, item);
 }
 
-__device__ __forceinline__ void start_site(const LabelArrays& field, bool references,
+__device__ __forceinline__ void start_site(const LabelArrays& arrays, bool references,
                                            const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  field.of(field.label, item.replica)[site] = site;
-  if (references) field.of(field.parent, item.replica)[site] = site;
-  field.of(field.size, item.replica)[site] = 0;
+  arrays.of(arrays.label, item.replica)[site] = site;
+  if (references) arrays.of(arrays.parent, item.replica)[site] = site;
+  arrays.of(arrays.size, item.replica)[site] = 0;
 }
 
-__global__ void start_sites(const __grid_constant__ LabelArrays field, bool references,
+__global__ void start_sites(const __grid_constant__ LabelArrays arrays, bool references,
                             ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) start_site(field, references, item);
+  if (item.index < items.items) start_site(arrays, references, item);
 }
 
 }  // namespace
 
-void launch_equivalence_start(const LabelArrays& field, bool references, cudaStream_t stream) {
-  launch(start_sites, ReplicaItems(field.sites, field.replicas), stream, field, references);
+void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream) {
+  launch(start_sites, ReplicaItems(arrays.sites, arrays.replicas), stream, arrays, references);
 }
 
-void launch_equivalence(const LabelArrays& field, bool references, const PassFlags& flags,
+void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,
                         cudaStream_t stream) {
-  const ReplicaItems items(field.sites, field.replicas, field.part);
-  with_dim(field.dim, [&]<int kDim>() {
+  const ReplicaItems items(arrays.sites, arrays.replicas, arrays.part);
+  with_dim(arrays.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch(scan_sites<kDim>, items, stream, field, references, flags);
+      launch(scan_sites<kDim>, items, stream, arrays, references, flags);
     }
   });
-  launch(scan_shortcuts, ReplicaItems(field.shortcut_count, field.replicas), stream, field,
+  launch(scan_shortcuts, ReplicaItems(arrays.shortcut_count, arrays.replicas), stream, arrays,
          references, flags);
-  launch(analyse_sites, items, stream, field, references, flags);
-  if (references) launch(relabel_sites, items, stream, field, flags);
+  launch(analyse_sites, items, stream, arrays, references, flags);
+  if (references) launch(relabel_sites, items, stream, arrays, flags);
 }
 
 }  // namespace rewise::papers

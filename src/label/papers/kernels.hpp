@@ -20,31 +20,31 @@ struct PassFlags {
 
 // Sets parent[site] to its tile root, the smallest site of its cluster within its tile; label[site]
 // to site; size[site] to 1 at tile roots, else to 0. Without a lattice every site is a tile root.
-void launch_tile_labels(const LabelArrays& field, const LabelTiles& tiles, TileMethod method,
+void launch_tile_labels(const LabelArrays& arrays, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
 // Bonds across tiles, `relax` (relax.cu).
-std::uint64_t relax_pairs(const LabelArrays& field,
+std::uint64_t relax_pairs(const LabelArrays& arrays,
                           const LabelTiles& tiles);  // at most, per replica
-void launch_find_pairs(const LabelArrays& field, const LabelTiles& tiles, const RootPairs& pairs,
+void launch_find_pairs(const LabelArrays& arrays, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream);
-void launch_relax(const LabelArrays& field, const RootPairs& pairs, const PassFlags& flags,
+void launch_relax(const LabelArrays& arrays, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream);
 // label[site] = label[parent[site]], the label of its tile root.
-void launch_resolve(const LabelArrays& field, cudaStream_t stream);
+void launch_resolve(const LabelArrays& arrays, cudaStream_t stream);
 
 // `sew`: everything after the tiles (sew.cu).
-void launch_sew(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream);
+void launch_sew(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream);
 
 // Union-find by compare-and-swap (union.cu). launch_unite inserts the pairs, then sets the labels;
 // launch_unite_shortcuts only inserts shortcuts.
-void launch_unite(const LabelArrays& field, const RootPairs& pairs, cudaStream_t stream);
-void launch_unite_shortcuts(const LabelArrays& field, cudaStream_t stream);
+void launch_unite(const LabelArrays& arrays, const RootPairs& pairs, cudaStream_t stream);
+void launch_unite_shortcuts(const LabelArrays& arrays, cudaStream_t stream);
 
 // Label equivalence (equivalence.cu). `references`: `parent` is the array of references (Hawick et
-// al.); else there is none (Kalentev et al.). Sets every label to its site and field.size to 0.
-void launch_equivalence_start(const LabelArrays& field, bool references, cudaStream_t stream);
+// al.); else there is none (Kalentev et al.). Sets every label to its site and arrays.size to 0.
+void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream);
 // One pass: scanning, analysis and, with references, labelling.
-void launch_equivalence(const LabelArrays& field, bool references, const PassFlags& flags,
+void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,
                         cudaStream_t stream);
 }  // namespace rewise::papers

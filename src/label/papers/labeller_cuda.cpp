@@ -21,13 +21,13 @@ bool has_pairs(LabelMethod method) {
          (is_tiled(method) && merge_method(method) == MergeMethod::relax);
 }
 
-LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelArrays& field) {
-  return LabelTiles::make(field.geometry, has_tiles(method) ? field.dim : 0, tile);
+LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
+  return LabelTiles::make(arrays.geometry, has_tiles(method) ? arrays.dim : 0, tile);
 }
 
-std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelArrays& field) {
+std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
   if (!has_pairs(method)) return 0;
-  return std::max<std::uint64_t>(relax_pairs(field, make_tiles(method, tile, field)), 1);
+  return std::max<std::uint64_t>(relax_pairs(arrays, make_tiles(method, tile, arrays)), 1);
 }
 
 }  // namespace
@@ -68,11 +68,11 @@ class FixedPoint {
 };
 
 LabellerCuda::LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
-                           const LabelArrays& field)
+                           const LabelArrays& arrays)
     : stream_(stream), method_(method), tile_(tile), fixed_point_(std::make_unique<FixedPoint>()) {
-  root_pairs_.capacity = pair_capacity(method, tile, field);
-  pairs_ = DeviceBuffer<Site>(2 * field.replicas * root_pairs_.capacity);
-  pair_counts_ = DeviceBuffer<unsigned long long>(field.replicas);
+  root_pairs_.capacity = pair_capacity(method, tile, arrays);
+  pairs_ = DeviceBuffer<Site>(2 * arrays.replicas * root_pairs_.capacity);
+  pair_counts_ = DeviceBuffer<unsigned long long>(arrays.replicas);
   root_pairs_.pairs = pairs_.data();
   root_pairs_.count = pair_counts_.data();
 }
@@ -80,33 +80,33 @@ LabellerCuda::LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_
 LabellerCuda::~LabellerCuda() = default;
 
 std::uint64_t LabellerCuda::bytes(LabelMethod method, std::uint32_t tile,
-                                  const LabelArrays& field) {
-  return field.replicas * (2 * sizeof(Site) * pair_capacity(method, tile, field) + 8);
+                                  const LabelArrays& arrays) {
+  return arrays.replicas * (2 * sizeof(Site) * pair_capacity(method, tile, arrays) + 8);
 }
 
-void LabellerCuda::within(const LabelArrays& field) {
+void LabellerCuda::within(const LabelArrays& arrays) {
   passes_ = 0;
   if (!has_tiles(method_)) return;
   const TileMethod method = is_tiled(method_) ? tile_method(method_) : TileMethod::self_label;
-  launch_tile_labels(field, make_tiles(method_, tile_, field), method, stream_);
+  launch_tile_labels(arrays, make_tiles(method_, tile_, arrays), method, stream_);
 }
 
-void LabellerCuda::across(const LabelArrays& field) {
+void LabellerCuda::across(const LabelArrays& arrays) {
   if (!has_tiles(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
-    launch_equivalence_start(field, references, stream_);
+    launch_equivalence_start(arrays, references, stream_);
     passes_ = fixed_point_->run(stream_, [&](const PassFlags& flags) {
-      launch_equivalence(field, references, flags, stream_);
+      launch_equivalence(arrays, references, flags, stream_);
     });
     return;
   }
-  const LabelTiles tiles = make_tiles(method_, tile_, field);
-  if (!has_pairs(method_)) return launch_sew(field, tiles, stream_);
-  launch_find_pairs(field, tiles, root_pairs_, stream_);
-  if (method_ == LabelMethod::fast) return launch_unite(field, root_pairs_, stream_);
+  const LabelTiles tiles = make_tiles(method_, tile_, arrays);
+  if (!has_pairs(method_)) return launch_sew(arrays, tiles, stream_);
+  launch_find_pairs(arrays, tiles, root_pairs_, stream_);
+  if (method_ == LabelMethod::fast) return launch_unite(arrays, root_pairs_, stream_);
   passes_ = fixed_point_->run(
-      stream_, [&](const PassFlags& flags) { launch_relax(field, root_pairs_, flags, stream_); });
-  launch_resolve(field, stream_);
+      stream_, [&](const PassFlags& flags) { launch_relax(arrays, root_pairs_, flags, stream_); });
+  launch_resolve(arrays, stream_);
 }
 
 }  // namespace rewise

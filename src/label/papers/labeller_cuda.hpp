@@ -55,22 +55,22 @@ class FixedPoint;
 // A method with its work space.
 class LabellerCuda {
  public:
-  // `field` as passed to run(), except that pointers may be unset. `tile`: as returned by
+  // `arrays` as passed to run(), except that pointers may be unset. `tile`: as returned by
   // tile_edge(). `stream` must outlive this object.
   LabellerCuda(cudaStream_t stream, LabelMethod method, std::uint32_t tile,
-               const LabelArrays& field);
+               const LabelArrays& arrays);
   ~LabellerCuda();
 
   // Bytes of the work space.
-  static std::uint64_t bytes(LabelMethod method, std::uint32_t tile, const LabelArrays& field);
+  static std::uint64_t bytes(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays);
 
   // Labels every site of every replica. Calls `between` after the tiles are labelled (at once by
   // methods without tiles). Iterating methods synchronise with the device.
   template <class F>
-  void run(const LabelArrays& field, const F& between) {
-    within(field);
+  void run(const LabelArrays& arrays, const F& between) {
+    within(arrays);
     between();
-    across(field);
+    across(arrays);
   }
 
   // Number of passes of the last run, including the final one without changes; 0 for methods
@@ -78,8 +78,8 @@ class LabellerCuda {
   std::uint64_t passes() const { return passes_; }
 
  private:
-  void within(const LabelArrays& field);
-  void across(const LabelArrays& field);
+  void within(const LabelArrays& arrays);
+  void across(const LabelArrays& arrays);
 
   const cudaStream_t stream_;
   const LabelMethod method_;

@@ -17,11 +17,11 @@ struct TileBorders {
   FastDiv inner[kMaxDim]{};  // sites of a hyperplane below direction k
 };
 
-TileBorders tile_borders(const LabelArrays& field, const LabelTiles& tiles) {
+TileBorders tile_borders(const LabelArrays& arrays, const LabelTiles& tiles) {
   TileBorders borders;
-  for (int k = 0; k < field.dim; ++k) {
-    const std::uint64_t bonds = field.sites / field.geometry.extent[k] * tiles.along[k].divisor;
-    borders.inner[k] = FastDiv(field.geometry.stride[k]);
+  for (int k = 0; k < arrays.dim; ++k) {
+    const std::uint64_t bonds = arrays.sites / arrays.geometry.extent[k] * tiles.along[k].divisor;
+    borders.inner[k] = FastDiv(arrays.geometry.stride[k]);
     borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
   }
   return borders;
@@ -33,10 +33,10 @@ struct Ends {
 };
 
 // Returns bond `index` across the borders along direction k.
-__device__ __forceinline__ Ends border_ends(const LabelArrays& field, const LabelTiles& tiles,
+__device__ __forceinline__ Ends border_ends(const LabelArrays& arrays, const LabelTiles& tiles,
                                             const TileBorders& borders, const std::uint8_t* bonds,
                                             int k, std::uint32_t index) {
-  const Geometry& g = field.geometry;
+  const Geometry& g = arrays.geometry;
   const std::uint32_t rest = borders.inner[k].quotient(index);
   const std::uint32_t inner = index - rest * g.stride[k];
   const std::uint32_t outer = tiles.along[k].quotient(rest);
@@ -45,16 +45,16 @@ __device__ __forceinline__ Ends border_ends(const LabelArrays& field, const Labe
   const std::uint32_t c = (end < g.extent[k] ? static_cast<std::uint32_t>(end) : g.extent[k]) - 1;
   const std::uint64_t base = std::uint64_t{outer} * g.extent[k] * g.stride[k] + inner;
   const std::uint64_t at = base + std::uint64_t{c} * g.stride[k];
-  if (at >= field.sites) return {};
+  if (at >= arrays.sites) return {};
   const auto site = static_cast<Site>(at);
   return {(bonds[site] >> k & 1u) != 0, site, g.ahead(site, c, k)};
 }
 
 // Lists the roots of a bond's ends if they differ, unless the lane before has the same pair.
-__device__ __forceinline__ void note(const LabelArrays& field, const RootPairs& pairs,
+__device__ __forceinline__ void note(const LabelArrays& arrays, const RootPairs& pairs,
                                      std::uint32_t replica, const Ends& ends) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t* parent = field.of(field.parent, replica);
+  const std::uint32_t* parent = arrays.of(arrays.parent, replica);
   const Site a = ends.joined ? parent[ends.a] : 0, b = ends.joined ? parent[ends.b] : 0;
   const Site left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = lane != 0 && left_a == a && left_b == b;
@@ -72,39 +72,39 @@ __device__ __forceinline__ void note(const LabelArrays& field, const RootPairs& 
   pair[1] = b;
 }
 
-__device__ __forceinline__ void note_border(const LabelArrays& field, const LabelTiles& tiles,
+__device__ __forceinline__ void note_border(const LabelArrays& arrays, const LabelTiles& tiles,
                                             const TileBorders& borders, const RootPairs& pairs,
                                             const Item& item) {
   Ends ends;
-  if (item.index < borders.first[field.dim]) {
+  if (item.index < borders.first[arrays.dim]) {
     int k = 0;
     while (item.index >= borders.first[k + 1]) ++k;
-    ends = border_ends(field, tiles, borders, field.of(field.bonds, item.replica), k,
+    ends = border_ends(arrays, tiles, borders, arrays.of(arrays.bonds, item.replica), k,
                        static_cast<std::uint32_t>(item.index - borders.first[k]));
   }
-  note(field, pairs, item.replica, ends);
+  note(arrays, pairs, item.replica, ends);
 }
 
-__device__ __forceinline__ void note_shortcut(const LabelArrays& field, const RootPairs& pairs,
+__device__ __forceinline__ void note_shortcut(const LabelArrays& arrays, const RootPairs& pairs,
                                               const Item& item) {
   Ends ends;
-  const std::uint64_t count = field.shortcut_count;
-  if (item.index < count && field.shortcut_on[item.replica * count + item.index] != 0) {
-    ends = {true, field.shortcuts[item.index].a, field.shortcuts[item.index].b};
+  const std::uint64_t count = arrays.shortcut_count;
+  if (item.index < count && arrays.shortcut_on[item.replica * count + item.index] != 0) {
+    ends = {true, arrays.shortcuts[item.index].a, arrays.shortcuts[item.index].b};
   }
-  note(field, pairs, item.replica, ends);
+  note(arrays, pairs, item.replica, ends);
 }
 
-__global__ void note_borders(const __grid_constant__ LabelArrays field,
+__global__ void note_borders(const __grid_constant__ LabelArrays arrays,
                              const __grid_constant__ LabelTiles tiles,
                              const __grid_constant__ TileBorders borders,
                              const __grid_constant__ RootPairs pairs, ReplicaItems items) {
-  note_border(field, tiles, borders, pairs, item_of(items));
+  note_border(arrays, tiles, borders, pairs, item_of(items));
 }
 
-__global__ void note_shortcuts(const __grid_constant__ LabelArrays field,
+__global__ void note_shortcuts(const __grid_constant__ LabelArrays arrays,
                                const __grid_constant__ RootPairs pairs, ReplicaItems items) {
-  note_shortcut(field, pairs, item_of(items));
+  note_shortcut(arrays, pairs, item_of(items));
 }
 
 __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pair) {
@@ -115,10 +115,10 @@ __device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pai
 }
 
 // The threads of a replica stride over its pairs.
-__device__ __forceinline__ bool relax_replica(const LabelArrays& field, const RootPairs& pairs,
+__device__ __forceinline__ bool relax_replica(const LabelArrays& arrays, const RootPairs& pairs,
                                               std::uint32_t replica, std::uint64_t thread,
                                               std::uint64_t threads) {
-  std::uint32_t* label = field.of(field.label, replica);
+  std::uint32_t* label = arrays.of(arrays.label, replica);
   const Site* list = pairs.pairs + 2 * replica * pairs.capacity;
   const std::uint64_t count = pairs.count[replica];
   bool changed = false;
@@ -129,57 +129,57 @@ __device__ __forceinline__ bool relax_replica(const LabelArrays& field, const Ro
 }
 
 __global__ void __launch_bounds__(kItemThreads)
-    relax_pairs_once(const __grid_constant__ LabelArrays field,
+    relax_pairs_once(const __grid_constant__ LabelArrays arrays,
                      const __grid_constant__ RootPairs pairs, PassFlags flags, ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
   const std::uint64_t threads = std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads;
-  report(flags, relax_replica(field, pairs, item.replica, item.index, threads));
+  report(flags, relax_replica(arrays, pairs, item.replica, item.index, threads));
 }
 
-__device__ __forceinline__ void resolve_site(const LabelArrays& field, const Item& item) {
-  const Site root = field.of(field.parent, item.replica)[item.index];
+__device__ __forceinline__ void resolve_site(const LabelArrays& arrays, const Item& item) {
+  const Site root = arrays.of(arrays.parent, item.replica)[item.index];
   if (root == item.index) return;
-  std::uint32_t* label = field.of(field.label, item.replica);
+  std::uint32_t* label = arrays.of(arrays.label, item.replica);
   label[item.index] = label[root];
 }
 
-__global__ void resolve_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
+__global__ void resolve_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) resolve_site(field, item);
+  if (item.index < items.items) resolve_site(arrays, item);
 }
 
 }  // namespace
 
-std::uint64_t relax_pairs(const LabelArrays& field, const LabelTiles& tiles) {
-  return tile_borders(field, tiles).first[field.dim] + field.shortcut_count;
+std::uint64_t relax_pairs(const LabelArrays& arrays, const LabelTiles& tiles) {
+  return tile_borders(arrays, tiles).first[arrays.dim] + arrays.shortcut_count;
 }
 
-void launch_find_pairs(const LabelArrays& field, const LabelTiles& tiles, const RootPairs& pairs,
+void launch_find_pairs(const LabelArrays& arrays, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(pairs.count, 0, field.replicas * sizeof(*pairs.count), stream));
-  const TileBorders borders = tile_borders(field, tiles);
-  if (field.dim > 0) {
-    const ReplicaItems items(borders.first[field.dim], field.replicas);
-    launch(note_borders, items, stream, field, tiles, borders, pairs);
+  check_cuda(cudaMemsetAsync(pairs.count, 0, arrays.replicas * sizeof(*pairs.count), stream));
+  const TileBorders borders = tile_borders(arrays, tiles);
+  if (arrays.dim > 0) {
+    const ReplicaItems items(borders.first[arrays.dim], arrays.replicas);
+    launch(note_borders, items, stream, arrays, tiles, borders, pairs);
   }
-  if (field.shortcut_count > 0) {
-    const ReplicaItems items(field.shortcut_count, field.replicas);
-    launch(note_shortcuts, items, stream, field, pairs);
+  if (arrays.shortcut_count > 0) {
+    const ReplicaItems items(arrays.shortcut_count, arrays.replicas);
+    launch(note_shortcuts, items, stream, arrays, pairs);
   }
 }
 
-void launch_relax(const LabelArrays& field, const RootPairs& pairs, const PassFlags& flags,
+void launch_relax(const LabelArrays& arrays, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
   constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / field.replicas, kItemThreads);
-  const ReplicaItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), field.replicas);
-  launch(relax_pairs_once, items, stream, field, pairs, flags);
+  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / arrays.replicas, kItemThreads);
+  const ReplicaItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), arrays.replicas);
+  launch(relax_pairs_once, items, stream, arrays, pairs, flags);
 }
 
-void launch_resolve(const LabelArrays& field, cudaStream_t stream) {
-  const ReplicaItems items(field.sites, field.replicas);
-  launch(resolve_sites, items, stream, field);
+void launch_resolve(const LabelArrays& arrays, cudaStream_t stream) {
+  const ReplicaItems items(arrays.sites, arrays.replicas);
+  launch(resolve_sites, items, stream, arrays);
 }
 
 }  // namespace rewise::papers

@@ -79,8 +79,8 @@ struct SewTrees {
   }
 };
 
-__device__ __forceinline__ SewTrees trees_of(const LabelArrays& field, std::uint32_t replica) {
-  return {field.of(field.parent, replica), field.of(field.size, replica)};
+__device__ __forceinline__ SewTrees trees_of(const LabelArrays& arrays, std::uint32_t replica) {
+  return {arrays.of(arrays.parent, replica), arrays.of(arrays.size, replica)};
 }
 
 // A seam: the bonds in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
@@ -111,13 +111,13 @@ struct Seam {
 // Returns the seam of a box across direction k. In directions after k, bits of `part` choose the
 // half; the halves in directions before k are joined already. Empty where the lattice ends before.
 template <int kDim>
-__device__ __forceinline__ Seam<kDim> seam_of(const LabelArrays& field, const SewLevel& level,
+__device__ __forceinline__ Seam<kDim> seam_of(const LabelArrays& arrays, const SewLevel& level,
                                               const std::uint32_t* corner, int k, unsigned part) {
   Seam<kDim> seam;
   seam.direction = k;
 #pragma unroll
   for (int j = 0; j < kDim; ++j) {
-    const std::uint64_t extent = field.geometry.extent[j];
+    const std::uint64_t extent = arrays.geometry.extent[j];
     std::uint64_t begin = corner[j], length = 2 * std::uint64_t{level.half[j]};
     if (j == k) {
       begin += level.half[j] - 1;
@@ -136,18 +136,18 @@ __device__ __forceinline__ Seam<kDim> seam_of(const LabelArrays& field, const Se
 // Inserts the bonds of `seams` independent seams, seam_at(part). `seams` is a power of two; the
 // first seam is the longest.
 template <int kDim, class F>
-__device__ __forceinline__ void insert_seams(const LabelArrays& field, std::uint32_t replica,
+__device__ __forceinline__ void insert_seams(const LabelArrays& arrays, std::uint32_t replica,
                                              unsigned seams, const F& seam_at) {
   __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
   const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
-  const std::uint8_t* bonds = field.of(field.bonds, replica);
-  const SewTrees trees = trees_of(field, replica);
+  const std::uint8_t* bonds = arrays.of(arrays.bonds, replica);
+  const SewTrees trees = trees_of(arrays, replica);
   const Seam<kDim> mine = seam_at(threadIdx.x / each);
   const std::uint64_t count = mine.count(), most = seam_at(0).count();
   for (std::uint64_t begin = 0; begin < most; begin += each) {
     const std::uint64_t index = begin + threadIdx.x % each;
     Ends bond;
-    if (index < count) bond = mine.ends(field.geometry, bonds, static_cast<std::uint32_t>(index));
+    if (index < count) bond = mine.ends(arrays.geometry, bonds, static_cast<std::uint32_t>(index));
     const bool occupied = bond.a != bond.b;
     one[threadIdx.x] = occupied ? trees.root(bond.a) : 0;
     two[threadIdx.x] = occupied ? trees.root(bond.b) : 0;
@@ -158,7 +158,7 @@ __device__ __forceinline__ void insert_seams(const LabelArrays& field, std::uint
 }
 
 template <int kDim>
-__device__ __forceinline__ void sew_box(const LabelArrays& field, const SewLevel& level,
+__device__ __forceinline__ void sew_box(const LabelArrays& arrays, const SewLevel& level,
                                         std::uint32_t replica, std::uint32_t box) {
   std::uint32_t corner[kDim];
 #pragma unroll
@@ -168,68 +168,69 @@ __device__ __forceinline__ void sew_box(const LabelArrays& field, const SewLevel
     box = rest;
   }
   for (int k = 0; k < kDim; ++k) {
-    insert_seams<kDim>(field, replica, 1u << (kDim - 1 - k),
-                       [&](unsigned part) { return seam_of<kDim>(field, level, corner, k, part); });
+    insert_seams<kDim>(arrays, replica, 1u << (kDim - 1 - k), [&](unsigned part) {
+      return seam_of<kDim>(arrays, level, corner, k, part);
+    });
   }
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
-    sew_boxes(const __grid_constant__ LabelArrays field, const __grid_constant__ SewLevel level,
+    sew_boxes(const __grid_constant__ LabelArrays arrays, const __grid_constant__ SewLevel level,
               FastDiv boxes_per_replica) {
   const std::uint32_t replica = boxes_per_replica.quotient(blockIdx.x);
-  sew_box<kDim>(field, level, replica, blockIdx.x - replica * boxes_per_replica.divisor);
+  sew_box<kDim>(arrays, level, replica, blockIdx.x - replica * boxes_per_replica.divisor);
 }
 
 // One block inserts the periodic (wrapping) bonds.
 template <int kDim>
-__device__ __forceinline__ void sew_wrapping(const LabelArrays& field, std::uint32_t replica) {
+__device__ __forceinline__ void sew_wrapping(const LabelArrays& arrays, std::uint32_t replica) {
   for (int k = 0; k < kDim; ++k) {
     Seam<kDim> seam;
     seam.direction = k;
 #pragma unroll
     for (int j = 0; j < kDim; ++j) {
-      seam.begin[j] = j == k ? field.geometry.extent[j] - 1 : 0;
-      seam.length[j] = j == k ? 1 : field.geometry.extent[j];
+      seam.begin[j] = j == k ? arrays.geometry.extent[j] - 1 : 0;
+      seam.length[j] = j == k ? 1 : arrays.geometry.extent[j];
     }
-    insert_seams<kDim>(field, replica, 1, [&](unsigned) { return seam; });
+    insert_seams<kDim>(arrays, replica, 1, [&](unsigned) { return seam; });
   }
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(kSewThreads)
-    sew_periodic(const __grid_constant__ LabelArrays field) {
-  sew_wrapping<kDim>(field, blockIdx.x);
+    sew_periodic(const __grid_constant__ LabelArrays arrays) {
+  sew_wrapping<kDim>(arrays, blockIdx.x);
 }
 
 // Reuses size[] to hold each tile root's final root, and lowers the label of the final root to the
 // smallest tile root. Parents do not change any more.
-__device__ __forceinline__ void name_root(const LabelArrays& field, const Item& item) {
+__device__ __forceinline__ void name_root(const LabelArrays& arrays, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  std::uint32_t* size = field.of(field.size, item.replica);
+  std::uint32_t* size = arrays.of(arrays.size, item.replica);
   if (size[site] == 0) return;  // not a tile root
-  const Site root = trees_of(field, item.replica).root(site);
+  const Site root = trees_of(arrays, item.replica).root(site);
   size[site] = root;
-  std::uint32_t* name = field.of(field.label, item.replica) + root;
+  std::uint32_t* name = arrays.of(arrays.label, item.replica) + root;
   if (site < root && site < load(name)) atomicMin(name, site);
 }
 
-__global__ void name_roots(const __grid_constant__ LabelArrays field, ReplicaItems items) {
+__global__ void name_roots(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) name_root(field, item);
+  if (item.index < items.items) name_root(arrays, item);
 }
 
 // The parent of a site is a tile root, also after joins.
-__device__ __forceinline__ void label_site(const LabelArrays& field, const Item& item) {
-  const Site parent = field.of(field.parent, item.replica)[item.index];
-  const Site root = field.of(field.size, item.replica)[parent];
-  std::uint32_t* label = field.of(field.label, item.replica);
+__device__ __forceinline__ void label_site(const LabelArrays& arrays, const Item& item) {
+  const Site parent = arrays.of(arrays.parent, item.replica)[item.index];
+  const Site root = arrays.of(arrays.size, item.replica)[parent];
+  std::uint32_t* label = arrays.of(arrays.label, item.replica);
   if (root != item.index) label[item.index] = label[root];
 }
 
-__global__ void label_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
+__global__ void label_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) label_site(field, item);
+  if (item.index < items.items) label_site(arrays, item);
 }
 
 // At least a warp for every seam across direction 0, more where seams are long.
@@ -243,8 +244,8 @@ unsigned sew_threads(const SewLevel& level) {
 }
 
 template <int kDim>
-void sew_lattice(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
-  const std::uint32_t* extent = field.geometry.extent;
+void sew_lattice(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream) {
+  const std::uint32_t* extent = arrays.geometry.extent;
   std::uint32_t boxes[kMaxDim];
   SewLevel level;
   for (int k = 0; k < kDim; ++k) {
@@ -259,26 +260,26 @@ void sew_lattice(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t
       level.along[k] = FastDiv(boxes[k]);
       level.count *= boxes[k];
     }
-    launch(sew_boxes<kDim>, LaunchShape{level.count * field.replicas, sew_threads<kDim>(level)},
-           stream, field, level, FastDiv(level.count));
+    launch(sew_boxes<kDim>, LaunchShape{level.count * arrays.replicas, sew_threads<kDim>(level)},
+           stream, arrays, level, FastDiv(level.count));
     for (int k = 0; k < kDim; ++k) {
       const std::uint64_t whole = 2 * std::uint64_t{level.half[k]};
       level.half[k] = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, extent[k]));
     }
   }
-  launch(sew_periodic<kDim>, LaunchShape{field.replicas, kSewThreads}, stream, field);
+  launch(sew_periodic<kDim>, LaunchShape{arrays.replicas, kSewThreads}, stream, arrays);
 }
 
 }  // namespace
 
-void launch_sew(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
-  with_dim(field.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) sew_lattice<kDim>(field, tiles, stream);
+void launch_sew(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream) {
+  with_dim(arrays.dim, [&]<int kDim>() {
+    if constexpr (kDim > 0) sew_lattice<kDim>(arrays, tiles, stream);
   });
-  launch_unite_shortcuts(field, stream);
-  const ReplicaItems items(field.sites, field.replicas);
-  launch(name_roots, items, stream, field);
-  launch(label_sites, items, stream, field);
+  launch_unite_shortcuts(arrays, stream);
+  const ReplicaItems items(arrays.sites, arrays.replicas);
+  launch(name_roots, items, stream, arrays);
+  launch(label_sites, items, stream, arrays);
 }
 
 }  // namespace rewise::papers

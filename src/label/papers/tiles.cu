@@ -28,12 +28,12 @@ __device__ __forceinline__ TileSpace tile_space(std::uint32_t* shared, TileMetho
 }
 
 template <int kDim, TileMethod kMethod>
-__device__ __forceinline__ void load_tile(const LabelArrays& field, const LabelTiles& tiles,
+__device__ __forceinline__ void load_tile(const LabelArrays& arrays, const LabelTiles& tiles,
                                           const TileCorner& corner, std::uint32_t replica,
                                           const TileSpace& space) {
-  const std::uint8_t* bonds = field.of(field.bonds, replica);
+  const std::uint8_t* bonds = arrays.of(arrays.bonds, replica);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
-    const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
+    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, place);
     const std::uint32_t ahead = at.valid ? bonds[at.site] & at.inside : 0;
     space.bonds[place] = static_cast<std::uint8_t>(ahead);
     space.label[place] = kMethod == TileMethod::bfs          ? kUnlabelled
@@ -74,19 +74,19 @@ __device__ __forceinline__ void label_places(const LabelTiles& tiles, const Tile
 }
 
 template <int kDim, TileMethod kMethod>
-__device__ __forceinline__ void store_tile(const LabelArrays& field, const LabelTiles& tiles,
+__device__ __forceinline__ void store_tile(const LabelArrays& arrays, const LabelTiles& tiles,
                                            const TileCorner& corner, std::uint32_t replica,
                                            const TileSpace& space) {
-  std::uint32_t* label = field.of(field.label, replica);
-  std::uint32_t* parent = field.of(field.parent, replica);
-  std::uint32_t* size = field.of(field.size, replica);
+  std::uint32_t* label = arrays.of(arrays.label, replica);
+  std::uint32_t* parent = arrays.of(arrays.parent, replica);
+  std::uint32_t* size = arrays.of(arrays.size, replica);
   for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
-    const TileSite at = tile_site<kDim>(tiles, field.geometry, corner, place);
+    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, place);
     if (!at.valid) continue;
     const std::uint32_t root = kMethod == TileMethod::union_find
                                    ? space.other[tile_root(space.label, place)]
                                    : space.label[place];
-    parent[at.site] = tile_site<kDim>(tiles, field.geometry, corner, root).site;
+    parent[at.site] = tile_site<kDim>(tiles, arrays.geometry, corner, root).site;
     label[at.site] = at.site;
     size[at.site] = root == place ? 1 : 0;
   }
@@ -94,58 +94,58 @@ __device__ __forceinline__ void store_tile(const LabelArrays& field, const Label
 
 template <int kDim, TileMethod kMethod>
 __global__ void __launch_bounds__(1024)
-    label_tiles(const __grid_constant__ LabelArrays field, const __grid_constant__ LabelTiles tiles,
-                FastDiv tiles_per_replica) {
+    label_tiles(const __grid_constant__ LabelArrays arrays,
+                const __grid_constant__ LabelTiles tiles, FastDiv tiles_per_replica) {
   extern __shared__ std::uint32_t shared[];
   const std::uint32_t replica = tiles_per_replica.quotient(blockIdx.x);
   const std::uint32_t tile = blockIdx.x - replica * tiles_per_replica.divisor;
   const TileSpace space = tile_space(shared, kMethod, tiles.places);
   const TileCorner corner = tile_corner<kDim>(tiles, tile);
-  load_tile<kDim, kMethod>(field, tiles, corner, replica, space);
+  load_tile<kDim, kMethod>(arrays, tiles, corner, replica, space);
   label_places<kDim, kMethod>(tiles, space);
-  store_tile<kDim, kMethod>(field, tiles, corner, replica, space);
+  store_tile<kDim, kMethod>(arrays, tiles, corner, replica, space);
 }
 
-__device__ __forceinline__ void start_site(const LabelArrays& field, const Item& item) {
+__device__ __forceinline__ void start_site(const LabelArrays& arrays, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  field.of(field.label, item.replica)[site] = site;
-  field.of(field.parent, item.replica)[site] = site;
-  field.of(field.size, item.replica)[site] = 1;
+  arrays.of(arrays.label, item.replica)[site] = site;
+  arrays.of(arrays.parent, item.replica)[site] = site;
+  arrays.of(arrays.size, item.replica)[site] = 1;
 }
 
-__global__ void start_sites(const __grid_constant__ LabelArrays field, ReplicaItems items) {
+__global__ void start_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items) start_site(field, item);
+  if (item.index < items.items) start_site(arrays, item);
 }
 
 template <int kDim, TileMethod kMethod>
-void launch_tiles(const LabelArrays& field, const LabelTiles& tiles, cudaStream_t stream) {
+void launch_tiles(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream) {
   const std::uint32_t quarter = (tiles.places / 4 + 31) / 32 * 32;
   const bool one_thread = kMethod != TileMethod::self_label;
   const unsigned threads = one_thread ? 32u : std::clamp(quarter, 32u, 1024u);
   launch(label_tiles<kDim, kMethod>,
-         {tiles.count * field.replicas, threads, shared_bytes(kMethod, tiles.places)}, stream,
-         field, tiles, FastDiv(tiles.count));
+         {tiles.count * arrays.replicas, threads, shared_bytes(kMethod, tiles.places)}, stream,
+         arrays, tiles, FastDiv(tiles.count));
 }
 
 }  // namespace
 
-void launch_tile_labels(const LabelArrays& field, const LabelTiles& tiles, TileMethod method,
+void launch_tile_labels(const LabelArrays& arrays, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream) {
-  if (field.dim == 0) {
-    const ReplicaItems items(field.sites, field.replicas);
-    launch(start_sites, items, stream, field);
+  if (arrays.dim == 0) {
+    const ReplicaItems items(arrays.sites, arrays.replicas);
+    launch(start_sites, items, stream, arrays);
     return;
   }
-  with_dim(field.dim, [&]<int kDim>() {
+  with_dim(arrays.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       switch (method) {
         case TileMethod::bfs:
-          return launch_tiles<kDim, TileMethod::bfs>(field, tiles, stream);
+          return launch_tiles<kDim, TileMethod::bfs>(arrays, tiles, stream);
         case TileMethod::union_find:
-          return launch_tiles<kDim, TileMethod::union_find>(field, tiles, stream);
+          return launch_tiles<kDim, TileMethod::union_find>(arrays, tiles, stream);
         case TileMethod::self_label:
-          return launch_tiles<kDim, TileMethod::self_label>(field, tiles, stream);
+          return launch_tiles<kDim, TileMethod::self_label>(arrays, tiles, stream);
       }
     }
   });
