@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/series/distributions.hpp"
 #include "src/base/constants.hpp"
 
 namespace rewise {
@@ -280,7 +281,13 @@ TreeRoot tree_root(const TreeRule& rule, const TreeTable& table, TreeForm form,
   rows << table.mm, table.md, table.dd, table.bond, table.size;
   const Curve curve(rule, table.temperature, form, fit);
   if (rows.rows() < 2 || count < (fit.curvature_known ? 2 : fit.order + 1)) return root;
-  const auto all = jackknife_controlled(0, rows, table.controls, curve);
+  auto all = jackknife_controlled(0, rows, table.controls, curve);
+  const double widening = student_one_sigma(static_cast<double>(rows.rows()) - 1);
+  for (Jackknifed& number : all) {
+    Eigen::ArrayXd& values = number.left_out[0];
+    const double mean = values.mean();
+    values = mean + widening * (values - mean);
+  }
   for (Eigen::Index t = 0; t < count; ++t) {
     root.lambda_samples.push_back(all[static_cast<std::size_t>(5 + t)]);
     root.lambda.push_back(estimate(root.lambda_samples.back()));

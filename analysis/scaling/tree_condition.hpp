@@ -134,14 +134,15 @@ struct TreeTable {
 
 struct TreeRoot {
   bool ok = false;            // false: no root near these temperatures, or too few graphs
-  Value tc;                   // jackknife over bare lattices
+  Value tc;                   // jackknife over bare lattices, 68% interval of Student's t
   double slope = 0;           // d ln lambda / d ln T at Tc
   double curvature = 0;       // second derivative of ln lambda in u
   double size = 0;            // <M^2>/N at Tc
   double bond = 0;            // <s_i s_j> of a bond at Tc
   Value lambda_error;         // of ln lambda at Tc: 0 with its error
   std::vector<Value> lambda;  // [T] lambda with its error
-  // Jackknife samples behind the errors, one bare lattice left out at a time (sample 0).
+  // Jackknife samples behind the errors, one bare lattice left out at a time (sample 0), widened
+  // to the interval of Student's t.
   std::vector<double> temperature;  // [T]
   Jackknifed tc_samples;
   std::vector<Jackknifed> lambda_samples;  // [T]

@@ -25,14 +25,15 @@
 namespace rewise {
 namespace {
 
-DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config) {
+DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config,
+                           const LikelyCounts& likely) {
   const CudaReport report = report_for(config.device, this_rank().local_size > 1);
   return share_of(
       this_rank(),
       choose_devices(
           config.device, config.engine,
           options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
-          Teams::refused, cpu_seconds(config, thread_count(config.threads))),
+          Teams::refused, cpu_seconds(config, likely, thread_count(config.threads))),
       config.device.find(':') != std::string::npos, report);
 }
 
@@ -177,8 +178,8 @@ StudyAnalysis sweep_analysis(
 
 namespace {
 
-ExitCode print_study_needs(const StudyConfig& config, bool as_json) {
-  const StudyNeed need = study_need(config);
+ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely, bool as_json) {
+  const StudyNeed need = study_need(config, likely);
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
   if (as_json) {
@@ -224,9 +225,10 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   const auto folder = study_folder(options, config);
   std::size_t computed = 0;
   StudyFolder place(folder, config, command);
+  const LikelyCounts& likely = command == "sweep" ? kLikelySweep : kLikelyTc;
   if (options.dry_run) {
     place.check_free();
-    return print_study_needs(config, options.json);
+    return print_study_needs(config, likely, options.json);
   }
   // Locked until the end, so that the printed results belong to this configuration.
   if (place.holds_study()) place.claim();
@@ -240,7 +242,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     std::optional<std::chrono::duration<double>> limit;
     if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
     const StopToken stop(limit);
-    const DeviceChoice devices = study_devices(options, config);
+    const DeviceChoice devices = study_devices(options, config, likely);
     place.claim();
     if (place.leads()) tell_device(devices);
     progress.emplace(config.name, 0, !place.leads());

@@ -435,7 +435,8 @@ ExitCode run_tune(const TuneOptions& options) {
     fmt::print("{}\n", tune_json(results).dump(2));
   } else {
     for (const TuneResult& result : results) fmt::print("{}\n", tune_table(result));
-    if (results.size() > 1) fmt::print("{}", scan_table(results));
+    if (results.size() > 1) fmt::print("{}\n", scan_table(results));
+    fmt::print("{}", tune_legend(results.front().exchange()));
   }
   std::fflush(stdout);
   const ExitCode status = keep(options, results);

@@ -37,19 +37,20 @@ double cpu_seconds(const TaskSpec& spec, int threads) {
          cycle_nanoseconds(spec.engine, spec.model, spec.cluster, spec.schedule) / threads;
 }
 
-SizePlan likely_plan(const StudyConfig& config, std::size_t at, double sites) {
+SizePlan likely_plan(const StudyConfig& config, const LikelyCounts& likely, std::size_t at,
+                     double sites) {
   SizePlan plan;
   plan.temperatures = config.temperatures;
   if (config.temperature_range) {
     plan.temperatures = likely_exchange_ladder(*config.temperature_range, sites);
   } else if (plan.temperatures.empty()) {
-    plan.temperatures.assign(kLikelyTemperatures, 1);
+    plan.temperatures.assign(likely.temperatures, 1);
   }
   plan.schedule = config.schedule_of(at).value_or(Schedule{1, 1});
   plan.cluster = config.cluster_of(at).value_or(ClusterUpdate::wolff);
-  plan.equilibrate = config.equilibrate.value_or(kLikelyEquilibrate);
-  plan.measure = config.measure.value_or(kLikelyMeasure);
-  plan.every = config.every.value_or(kLikelyEvery);
+  plan.equilibrate = config.equilibrate.value_or(likely.equilibrate);
+  plan.measure = config.measure.value_or(likely.measure);
+  plan.every = config.every.value_or(likely.every);
   return plan;
 }
 
@@ -71,7 +72,7 @@ Range likely_scan(const StudyConfig& config, std::size_t at, std::size_t k) {
 
 }  // namespace
 
-double cpu_seconds(const StudyConfig& config, int threads) {
+double cpu_seconds(const StudyConfig& config, const LikelyCounts& likely, int threads) {
   if (config.target_error) return std::numeric_limits<double>::infinity();
   std::vector<std::vector<std::uint32_t>> sizes = config.sizes;
   // Estimate for imported graphs: about 10 bytes per line (bond) and two bonds per site.
@@ -85,7 +86,7 @@ double cpu_seconds(const StudyConfig& config, int threads) {
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const double sites = site_count(sizes[k]);
       const double graphs = config.graphs[std::min(k, config.graphs.size() - 1)];
-      SizePlan plan = likely_plan(config, at, sites);
+      SizePlan plan = likely_plan(config, likely, at, sites);
       for (std::size_t n = 0; n < schedules_compared(config); ++n) {
         if (n > 0) plan.schedule = config.schedules[n];
         const auto seconds_of = [&](const SizePlan& one) {

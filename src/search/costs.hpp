@@ -8,20 +8,24 @@
 
 namespace rewise {
 
-// Likely results of "auto" in a study's plan.
-inline constexpr std::uint64_t kLikelyEquilibrate = 60, kLikelyMeasure = 60, kLikelyEvery = 2;
-inline constexpr std::size_t kLikelyTemperatures = 7;
+// Likely results of "auto" in the plans of a command.
+struct LikelyCounts {
+  std::uint64_t equilibrate, measure, every;
+  std::size_t temperatures;
+};
+inline constexpr LikelyCounts kLikelyTc{60, 60, 2, 7}, kLikelySweep{60, 100, 5, 13};
 
 // All cycles of a task.
 double cpu_seconds(const TaskSpec& spec, int threads);
 
-// The plan of a size of `sites` sites at p number `at`, with kLikely.. for "auto".
-SizePlan likely_plan(const StudyConfig& config, std::size_t at, double sites);
+// The plan of a size of `sites` sites at p number `at`, with `likely` for "auto".
+SizePlan likely_plan(const StudyConfig& config, const LikelyCounts& likely, std::size_t at,
+                     double sites);
 // The number of schedules that every network is simulated with. With a schedule for each p it is 1.
 std::size_t schedules_compared(const StudyConfig& config);
 
 // All tasks of a study for its results, and the scans that choose its temperatures. "auto" counts
-// as kLikely..; infinite with a target_error.
-double cpu_seconds(const StudyConfig& config, int threads);
+// as `likely`; infinite with a target_error.
+double cpu_seconds(const StudyConfig& config, const LikelyCounts& likely, int threads);
 
 }  // namespace rewise

@@ -16,7 +16,7 @@
 namespace rewise {
 namespace {
 
-std::string assumptions(const StudyConfig& config) {
+std::string assumptions(const StudyConfig& config, const LikelyCounts& likely) {
   std::string text;
   const auto assume = [&](bool automatic, const std::string& what) {
     if (automatic) text += (text.empty() ? "" : ", ") + what;
@@ -25,17 +25,17 @@ std::string assumptions(const StudyConfig& config) {
   if (config.temperature_range) {
     assume(true, "temperatures as for a specific heat of 1 per site");
   } else {
-    assume(config.temperatures.empty(), fmt::format("{} temperatures", kLikelyTemperatures));
+    assume(config.temperatures.empty(), fmt::format("{} temperatures", likely.temperatures));
   }
-  assume(!config.equilibrate, fmt::format("equilibrate {}", kLikelyEquilibrate));
-  assume(!config.measure, fmt::format("measure {}", kLikelyMeasure));
-  assume(!config.every, fmt::format("every {}", kLikelyEvery));
+  assume(!config.equilibrate, fmt::format("equilibrate {}", likely.equilibrate));
+  assume(!config.measure, fmt::format("measure {}", likely.measure));
+  assume(!config.every, fmt::format("every {}", likely.every));
   return text;
 }
 
 }  // namespace
 
-StudyNeed study_need(const StudyConfig& config) {
+StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely) {
   if (config.method == TcMethod::tree) {
     throw Error(
         ExitCode::usage,
@@ -45,8 +45,8 @@ StudyNeed study_need(const StudyConfig& config) {
   }
   StudyNeed need;
   need.threads = config.threads > 0 ? config.threads : thread_count(0);
-  need.cpu_seconds = cpu_seconds(config, need.threads);
-  need.assumed = assumptions(config);
+  need.cpu_seconds = cpu_seconds(config, likely, need.threads);
+  need.assumed = assumptions(config, likely);
   const std::size_t kinds = config.rules.size() * schedules_compared(config);
   const auto add = [&](Cells row, const TaskSpec& spec, std::uint32_t graphs) {
     const std::size_t count = kinds * graphs;
@@ -63,7 +63,7 @@ StudyNeed study_need(const StudyConfig& config) {
   };
   for (const std::filesystem::path& file : config.files) {
     const auto graph = std::make_shared<const Graph>(read_graph(file.string(), config.reading));
-    const SizePlan plan = likely_plan(config, 0, static_cast<double>(graph->sites()));
+    const SizePlan plan = likely_plan(config, likely, 0, static_cast<double>(graph->sites()));
     TaskSpec spec = plan_task(config, 0, {}, 0, plan, "sweep");
     spec.graph = {};
     spec.imported = graph;
@@ -75,7 +75,7 @@ StudyNeed study_need(const StudyConfig& config) {
     for (std::size_t at = 0; at < config.p.size(); ++at) {
       const double p = config.p[at];
       add({{"size", "size", size, extents_text(size)}, {"p", "p", p}},
-          plan_task(config, p, size, 0, likely_plan(config, at, site_count(size)), "graph"),
+          plan_task(config, p, size, 0, likely_plan(config, likely, at, site_count(size)), "graph"),
           config.target_error ? std::max(config.graphs[k], kPilotGraphs) : config.graphs[k]);
     }
   }

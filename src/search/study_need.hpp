@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/search/costs.hpp"
 #include "src/study/config.hpp"
 #include "src/study/record.hpp"
 
@@ -23,6 +24,6 @@ struct StudyNeed {
 };
 
 // Throws Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
-StudyNeed study_need(const StudyConfig& config);
+StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely);
 
 }  // namespace rewise

@@ -8,6 +8,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
+#include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
 #include "src/search/sweep_tasks.hpp"
@@ -233,9 +234,9 @@ class Sweep {
   void tune_schedule(SweepWork& work, std::size_t k) {
     if (work.point.schedule || work.imported != nullptr) return;
     SizePlan likely = work.point.sizes[k].plan;
-    likely.equilibrate = config_.equilibrate.value_or(60);
-    likely.measure = config_.measure.value_or(kSweepMeasure);
-    likely.every = config_.every.value_or(2);
+    likely.equilibrate = config_.equilibrate.value_or(kLikelySweep.equilibrate);
+    likely.measure = config_.measure.value_or(kLikelySweep.measure);
+    likely.every = config_.every.value_or(kLikelySweep.every);
     tasks_.tune(tasks_.cell(work, k), likely);
   }
 
@@ -249,7 +250,7 @@ class Sweep {
       SizePlan& plan = work->point.sizes[k].plan;
       if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
       if (config_.every) plan.every = *config_.every;
-      plan.measure = config_.measure.value_or(kSweepMeasure);
+      plan.measure = config_.measure.value_or(kLikelySweep.measure);
       if (!config_.temperatures.empty()) plan.temperatures = config_.temperatures;
     }
   }
@@ -374,7 +375,7 @@ std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progre
 }
 
 std::vector<double> sweep_temperatures(double centre, double half_width) {
-  constexpr int count = kSweepTemperatures;
+  constexpr int count = kLikelySweep.temperatures;
   const double grain = half_width / 16;
   const double middle = std::round(centre / grain) * grain;
   // Wide windows of small lattices must not reach zero.

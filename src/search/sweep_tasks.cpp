@@ -10,6 +10,7 @@
 #include <set>
 
 #include "graphs/graph_io.hpp"
+#include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
@@ -223,13 +224,14 @@ double SweepTasks::seconds_from(std::size_t size) const {
   for (const SweepWork& work : works) {
     for (std::size_t other = size; other < work.point.sizes.size(); ++other) {
       const double sites = work.point.sizes[other].samples.sites;
-      const double cycles = static_cast<double>(config().equilibrate.value_or(60) +
-                                                config().measure.value_or(kSweepMeasure) *
-                                                    config().every.value_or(5));
+      const std::uint64_t measured = config().measure.value_or(kLikelySweep.measure) *
+                                     config().every.value_or(kLikelySweep.every);
+      const auto cycles =
+          static_cast<double>(config().equilibrate.value_or(kLikelySweep.equilibrate) + measured);
       const auto& range = config().temperature_range;
       const std::size_t temperatures = range ? likely_exchange_ladder(*range, sites).size()
                                        : config().temperatures.empty()
-                                           ? kSweepTemperatures
+                                           ? kLikelySweep.temperatures
                                            : config().temperatures.size();
       seconds += work.speed.of(other) * sites * cycles * static_cast<double>(temperatures) *
                  work.graphs[other];

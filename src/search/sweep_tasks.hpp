@@ -50,8 +50,4 @@ class SweepTasks : public TaskRunner {
                                         std::uint32_t graph) const;
 };
 
-// For "auto".
-inline constexpr std::uint64_t kSweepMeasure = 100;
-inline constexpr std::size_t kSweepTemperatures = 13;
-
 }  // namespace rewise

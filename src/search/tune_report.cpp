@@ -206,6 +206,20 @@ std::string tune_table(const TuneResult& result) {
   return out + fmt::format("\nbest: {}\n", winner_text(result));
 }
 
+std::string tune_legend(bool exchange) {
+  const std::string about =
+      exchange ? "tau(q^2): autocorrelation time of the squared overlap in cycles, 0.5 without\n"
+                 "correlations, at the temperature \"at T\" where it is longest.\n"
+               : "tau: autocorrelation times in cycles, 0.5 without correlations; conf: of the "
+                 "spins.\n"
+                 "per second: 1 / (2 tau(m^2) times the duration of a cycle).\n";
+  return fmt::format(
+      "us/cycle: microseconds of a cycle per replica. measured: with a measurement per cycle.\n"
+      "{}worth: independent measurements of {} per second. of best: relative to the best.\n"
+      "Longer explanations: rewise tune --help\n",
+      about, exchange ? "q^2" : "m^2 and U");
+}
+
 std::string scan_table(const std::vector<TuneResult>& results) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> head{"p", "T", "best"};

@@ -33,6 +33,8 @@ Json tune_json(const std::vector<TuneResult>& results);
 
 // One setting: candidates by rank, and the winner in a sentence.
 std::string tune_table(const TuneResult& result);
+// What the columns of tune_table() mean.
+std::string tune_legend(bool exchange);
 // Several settings in one table: the worth of each candidate relative to the best of its setting.
 std::string scan_table(const std::vector<TuneResult>& results);
 // With respect to m^2 and U, or to q^2 with replica exchange:

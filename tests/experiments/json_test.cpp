@@ -350,6 +350,8 @@ TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
   CHECK(study["tasks"][3]["size"] == json({32, 32}));
   CHECK(study["tasks"][3]["tasks"] == 3);
   CHECK(study["all_is_known"] == false);
+  CHECK(study["tasks"][3]["temperatures"] == 7);
+  CHECK(parsed(place.run("sweep s.toml --dry-run --json"))["tasks"][3]["temperatures"] == 13);
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\ntarget_error = 1e-2\n");
