@@ -134,11 +134,13 @@ Eigen::ArrayXd smoothed_histogram(const EnergyLevels& levels, double sites, doub
   return density;
 }
 
-Jackknifed mean_of(int sample, const std::vector<GraphPeaks>& graphs, double GraphPeaks::*number) {
+Jackknifed mean_of(int sample, const std::vector<GraphPeaks>& graphs,
+                   const ControlVariates& controls, double GraphPeaks::*number) {
   Eigen::ArrayXXd rows(static_cast<Index>(graphs.size()), 1);
   for (std::size_t g = 0; g < graphs.size(); ++g)
     rows(static_cast<Index>(g), 0) = graphs[g].*number;
-  return jackknife_means(sample, rows, [](const Eigen::VectorXd& mean) { return mean; })[0];
+  const auto same = [](const Eigen::VectorXd& mean) { return mean; };
+  return jackknife_controlled(sample, rows, controls, same)[0];
 }
 
 // Two maxima and the lowest point between them.
@@ -417,15 +419,18 @@ Peak find_peak(const JackknifeCurve& curve) {
 
 SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
                         const JackknifeCurve& susceptibility, const std::vector<GraphPeaks>& graphs,
-                        const EnergyGrid& grid) {
+                        const EnergyGrid& grid, const ControlVariates& controls) {
   SizePeaks result;
   result.sites = heat.sites;
   result.heat = find_peak(heat);
   result.susceptibility = find_peak(susceptibility);
-  result.heat_temperature = mean_of(sample, graphs, &GraphPeaks::heat_temperature);
-  result.weights_temperature = mean_of(sample, graphs, &GraphPeaks::weights_temperature);
-  result.chi_temperature = mean_of(sample, graphs, &GraphPeaks::chi_temperature);
-  result.latent_squared = mean_of(sample, graphs, &GraphPeaks::latent_squared);
+  const auto mean = [&](double GraphPeaks::*number) {
+    return mean_of(sample, graphs, controls, number);
+  };
+  result.heat_temperature = mean(&GraphPeaks::heat_temperature);
+  result.weights_temperature = mean(&GraphPeaks::weights_temperature);
+  result.chi_temperature = mean(&GraphPeaks::chi_temperature);
+  result.latent_squared = mean(&GraphPeaks::latent_squared);
   const auto count = static_cast<Index>(graphs.size());
   Eigen::ArrayXXd rows(count, grid.energy.size());
   std::size_t outside = 0;

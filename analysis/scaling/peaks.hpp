@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "analysis/scaling/curves.hpp"
+#include "analysis/series/control_variate.hpp"
 #include "analysis/series/multi_histogram.hpp"
 
 namespace rewise {
@@ -67,7 +68,7 @@ struct SizePeaks {
   bool usable = true;         // in equilibrium
   double outside = 0;         // share of graphs whose temperatures lie beyond the window
   Peak heat, susceptibility;  // of the averages over graphs
-  // Means over the graphs' own values.
+  // Means over the graphs' own values, with control variates where they help.
   Jackknifed heat_temperature, weights_temperature, chi_temperature, latent_squared;
   Eigen::ArrayXd histogram, histogram_error;  // [K], mean over graphs
   // The two highest maxima with the deepest valley between them.
@@ -77,7 +78,7 @@ struct SizePeaks {
 };
 SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
                         const JackknifeCurve& susceptibility, const std::vector<GraphPeaks>& graphs,
-                        const EnergyGrid& grid);
+                        const EnergyGrid& grid, const ControlVariates& controls);
 
 // y(N) = limit + amplitude N^-exponent over the sizes from `first` on.
 struct SizeFit {

@@ -71,7 +71,7 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
     std::vector<GraphPeaks> graphs;
     for (const GraphSample& graph : size.samples.graphs) graphs.push_back(graph.peaks);
     point.peaks.push_back(peaks_of_size(sample, point.heat[k], point.susceptibility[k], graphs,
-                                        *size.samples.energies));
+                                        *size.samples.energies, controls(size.samples)));
     if (!point.hot_cold[k].agree) {
       point.peaks[k].usable = false;
       point.warnings.push_back(fmt::format(

@@ -46,8 +46,10 @@ struct TwoPhases {
 };
 
 // The data of one size in a `tc` study: graphs with their peaks in a window around the transition.
+// `at`: relative shift of each graph's transition temperature, or empty.
 SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int graphs,
-                  test::Dice& dice) {
+                  test::Dice& dice, const Eigen::ArrayXd& at = {},
+                  const ControlVariates& controls = {}) {
   const double middle = 1 / phases.beta;
   const auto grid = temperature_grid(middle * (1 - half_window), middle * (1 + half_window), 61);
   const EnergyGrid energies = energy_grid(phases.sites, 3, middle, phases.states);
@@ -57,11 +59,13 @@ SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int g
   table.temperature = grid;
   for (auto& moment : table.table) moment.resize(graphs, grid.size());
   for (int g = 0; g < graphs; ++g) {
+    TwoPhases own = phases;
+    if (at.size() > 0) own.beta /= 1 + at[g];
     std::vector<TwoPhases::Samples> samples;
     std::vector<MultiHistogram::Input> inputs;
     for (int k = 0; k < 6; ++k) {
       const double t = grid[0] + (grid[60] - grid[0]) * k / 5;
-      samples.push_back(phases.sample(1 / t, 100, 8, dice));
+      samples.push_back(own.sample(1 / t, 100, 8, dice));
     }
     for (int k = 0; k < 6; ++k) {
       const auto& [bonds, m] = samples[static_cast<std::size_t>(k)];
@@ -77,7 +81,7 @@ SizePeaks observe(int sample, const TwoPhases& phases, double half_window, int g
     peaks.push_back(peaks_of_graph(histogram, energies));
   }
   return peaks_of_size(sample, curve_over_graphs(sample, table, specific_heat),
-                       curve_over_graphs(sample, table, susceptibility), peaks, energies);
+                       curve_over_graphs(sample, table, susceptibility), peaks, energies, controls);
 }
 
 }  // namespace
@@ -113,6 +117,27 @@ TEST_CASE("two phases with an energy gap: first order, with its latent heat and 
         4 * std::hypot(found.temperature.error, found.systematic));
   CHECK(found.temperature.error < 0.002);
   CHECK(found.fits[found.chosen].quantity == "susceptibility");
+}
+
+// Graphs whose transition temperature depends on a number with a known mean, as on the number of
+// rewired bonds: the correction by that number removes most of the scatter between graphs.
+TEST_CASE("control variates lower the errors of the temperatures of peaks") {
+  constexpr int graphs = 16;
+  test::Dice dice(73);
+  ControlVariates controls;
+  controls.x.resize(graphs, 1);
+  for (int g = 0; g < graphs; ++g) controls.x(g, 0) = dice.normal();
+  controls.mu = Eigen::VectorXd::Zero(1);
+  const TwoPhases phases{256, -1.5, -1.0};
+  const auto weights = [&](const ControlVariates& known) {
+    test::Dice same(74);
+    const Eigen::ArrayXd shift = 0.01 * controls.x.col(0);
+    return estimate(observe(0, phases, 0.08, graphs, same, shift, known).weights_temperature);
+  };
+  const Value plain = weights({}), corrected = weights(controls);
+  INFO("T_q " << format_value(plain) << " and " << format_value(corrected));
+  CHECK(corrected.error < 0.5 * plain.error);
+  CHECK(std::abs(corrected.value - 0.8) < 5 * corrected.error);
 }
 
 // The phases approach each other as N^-1/2, as at a continuous transition of mean-field type:
