@@ -267,7 +267,9 @@ ExitCode run_run(const RunOptions& options) {
   switch (result.outcome) {
     case TaskOutcome::held:
       throw Error(ExitCode::held,
-                  fmt::format("'{}' is in use by {}{}", options.out, result.message,
+                  fmt::format("'{}' is in use by {}; wait for it, or choose another --out (after a "
+                              "crash the file is free two minutes after the last heartbeat){}",
+                              options.out, result.message,
                               this_rank().size > 1 && !options.share_ranks
                                   ? fmt::format(" ({} processes were started together; give "
                                                 "--share-ranks to let them share the run)",

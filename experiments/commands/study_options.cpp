@@ -132,13 +132,17 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
   if (!place.leads()) return;
   try {
     StudyOutcome so_far = analysis();
-    if (so_far.summary["points"].empty()) return;
+    Json& points = so_far.summary["points"];
     so_far.summary["partial"] = true;
-    if (!options.json)
-      fmt::print(
-          "\nPARTIAL: the study was stopped; this table has the finished "
-          "networks only\n");
-    fmt::print("{}", options.json ? so_far.summary.dump(2) + "\n" : so_far.text);
+    if (options.json) {
+      if (points.empty()) points = Json::array();
+      fmt::print("{}\n", so_far.summary.dump(2));
+    } else if (points.empty()) {
+      fmt::print(stderr, "no table yet: too few networks are finished\n");
+    } else {
+      fmt::print("\nPARTIAL: the study was stopped; this table has the finished networks only\n{}",
+                 so_far.text);
+    }
     std::fflush(stdout);
   } catch (const std::exception& error) {
     fmt::print(stderr, "cannot print the table of the finished networks: {}\n", error.what());
@@ -228,6 +232,12 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   const LikelyCounts& likely = command == "sweep" ? kLikelySweep : kLikelyTc;
   if (options.dry_run) {
     place.check_free();
+    try {
+      study_devices(options, config, likely);
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::device) throw;
+      fmt::print(stderr, "{}; the estimate is that of the CPU\n", error.what());
+    }
     return print_study_needs(config, likely, options.json);
   }
   // Locked until the end, so that the printed results belong to this configuration.

@@ -89,10 +89,18 @@ ExitCode run_tc(const StudyOptions& options) {
   if (by_glass_crossings(config)) return run_glass_tc(options, config);
   if (by_peaks(config)) {
     const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
-      const auto points = search_peaks(study, stop, progress);
-      if (!study.place().leads()) return StudyOutcome{};
-      return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
-                          peaks_csv(config, points)};
+      try {
+        const auto points = search_peaks(study, stop, progress);
+        if (!study.place().leads()) return StudyOutcome{};
+        return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
+                            peaks_csv(config, points)};
+      } catch (const Error& error) {
+        if (error.exit_code() == ExitCode::interrupted) {
+          progress.close();
+          print_partial(study.place(), options, [] { return StudyOutcome{}; });
+        }
+        throw;
+      }
     };
     return run_study("tc", options, config, peaks);
   }

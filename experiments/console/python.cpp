@@ -75,6 +75,12 @@ std::string plots_missing() {
   if (python.empty())
     return "no Python was found when rewise was built (set the environment "
            "variable REWISE_PYTHON to one)";
+  if (!file_exists(scripts_folder())) {
+    return fmt::format(
+        "{} is missing (was the folder moved after rewise was built? 'cmake "
+        "--install' makes a copy that may be moved)",
+        scripts_folder().string());
+  }
   try {
     if (run_program({python, "-c", "import matplotlib, h5py, numpy"}, true) == 0) return "";
   } catch (const Error& error) {
@@ -89,7 +95,7 @@ std::string plots_missing() {
 // Runs a script of analysis/rewise with these arguments. It shares standard output and error.
 ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
   const std::string python = interpreter(), name = script.filename().string();
-  if (python.empty()) throw Error(ExitCode::io, plots_missing());
+  if (python.empty() || !file_exists(script)) throw Error(ExitCode::io, plots_missing());
   arguments.insert(arguments.begin(), {python, script});
   std::fflush(stdout);
   const int status = run_program(arguments, false);

@@ -701,8 +701,9 @@ std::vector<Setting> machine() {
        .key = "time_limit",
        .type = "text",
        .allowed = fmt::format("{}; none", kTimes),
-       .help = "stop with status 75 after this time, such as 90s, 30min, 1d12h, 1:30:00 (h:min:s) "
-               "or 1-12:00:00 (days-h:min:s); a number without a unit: seconds",
+       .help =
+           "stop with status 75 after this time, such as 90s, 30min, 1d12h, 1:30 (min:s), 1:30:00 "
+           "(h:min:s), 1-12 (days-h) or 1-12:00:00; a number without a unit: seconds",
        .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },
