@@ -16,7 +16,8 @@
 // after merging. "% M N N" after KONECT's "% sym .." or "% asym .." has the same meaning, and sites
 // are numbered from 1. Counts that contradict the bonds are an error.
 //
-// A line "# field SITE H" sets the field h of a site, in lists whose sites are numbers.
+// A comment "# field SITE H" sets the field h of a site, which is a number or a name. A comment
+// that begins with "field" or "fields" and has digits, but is not of this form, is an error.
 //
 // A name begins with a letter or '_', or is in parentheses or quotes, where it may contain any
 // character: "(0, 1)" of NetworkX's grids. Names are UTF-8.
@@ -181,7 +182,7 @@ class EdgeListReader {
     for (; !at_end_of_line(); in_.sbumpc()) {
       if (text.size() < kLongest) text += static_cast<char>(peek());
     }
-    if (!whole_line) return;
+    if (read_field(text) || !whole_line) return;
     if (text.starts_with("% bip")) {
       fail(
           "'% bip': a bipartite graph of KONECT numbers the sites of each column from 1; give all "
@@ -194,35 +195,67 @@ class EdgeListReader {
     }
     if (text.starts_with("% sym") || text.starts_with("% asym")) {
       konect_ = true;
-    } else if (!read_field(text)) {
+    } else {
       read_counts(text);
     }
   }
 
   // Reads a comment such as "# field 5 -0.25". Returns false if it is a different one.
   bool read_field(std::string_view comment) {
-    constexpr std::string_view kBlanks = " \t\r";
-    std::array<std::string_view, 4> words;
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = comment.find_first_not_of(kBlanks, at)) < comment.size();) {
-      if (count == words.size()) return false;
-      const std::size_t end = std::min(comment.find_first_of(kBlanks, at), comment.size());
-      words[count++] = comment.substr(at, end - at);
-      at = end;
+    std::vector<std::string> words = words_of(comment);
+    if (words.empty()) return false;
+    if (words[0].ends_with(':')) words[0].pop_back();
+    for (char& c : words[0]) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (words[0] != "field" && words[0] != "fields") return false;
+    std::erase(words, "=");
+    std::erase(words, ":");
+    if (comment.find_first_of("0123456789") == std::string_view::npos) return false;
+    if (words.size() != 3 || !number_in(words[2])) {
+      if (attributes_.is_ignored("field")) return false;
+      fail(
+          fmt::format("'{}': a field is written '# field SITE H', with one number H for one site "
+                      "(begin other comments with another word)",
+                      shown(comment)));
     }
-    if (count != 4 || words[0] != "#" || words[1] != "field") return false;
-    if (words[2].find_first_not_of("0123456789") != std::string_view::npos) return false;
-    if (!number_in(words[3])) return false;
-    const Meaning meaning = attributes_.see("node", "field", words[3], line_);
+    const Meaning meaning = attributes_.see("node", "field", words[2], line_);
     if (meaning.kind == Meaning::field && meaning.value != 0) {
-      fields_.push_back({whole_number(words[2]), line_, meaning.value});
+      fields_.push_back({words[1], line_, meaning.value});
     }
     return true;
   }
 
-  // The field of a site, by its number in the file.
+  // The words of a comment: blanks, tabs, commas and semicolons separate them, except within quotes
+  // and parentheses. Without the quotes.
+  static std::vector<std::string> words_of(std::string_view comment) {
+    std::vector<std::string> words;
+    comment.remove_prefix(std::min(comment.find_first_not_of("#%"), comment.size()));
+    const auto is_between = [](char c) { return is_blank(c) || c == ',' || c == ';'; };
+    for (std::size_t at = 0; at < comment.size();) {
+      if (is_between(comment[at])) {
+        ++at;
+        continue;
+      }
+      const char first = comment[at];
+      std::size_t end = at;
+      if (first == '"' || first == '\'') {
+        end = std::min(comment.find(first, ++at), comment.size());
+        words.emplace_back(comment.substr(at, end - at));
+        at = end + 1;
+        continue;
+      }
+      for (int depth = 0; end < comment.size() && (depth > 0 || !is_between(comment[end])); ++end) {
+        depth += (comment[end] == '(') - (comment[end] == ')');
+      }
+      words.emplace_back(comment.substr(at, end - at));
+      at = end;
+    }
+    return words;
+  }
+
+  // The field of a site, by its number or name in the file.
   struct Field {
-    std::uint64_t number, line;
+    std::string site;
+    std::uint64_t line;
     std::int32_t value;
   };
 
@@ -513,21 +546,26 @@ class EdgeListReader {
     std::vector<std::uint64_t> lines(sites_);
     for (const Field& field : fields_) {
       const auto failed = [&](const std::string& what) {
-        return Error(ExitCode::data, fmt::format("{}:{}: {}", name_, field.line, what));
+        return Error(ExitCode::data, fmt::format("{}:{}: the field of site '{}': {}", name_,
+                                                 field.line, shown(field.site), what));
       };
-      if (named_ || labels_)
-        throw failed(
-            "a field needs the number of its site, but sites have "
-            "names or labels here");
-      const std::uint64_t site = field.number - first_number_;
-      if (field.number < first_number_ || site >= sites_) {
-        throw failed(fmt::format("the field of site {}: out of range (sites {} to {})",
-                                 field.number, first_number_, sites_ - 1 + first_number_));
+      if (labels_) throw failed("fields cannot be given to sites that have labels");
+      std::uint64_t site = 0;
+      if (named_) {
+        const auto found = sites_by_name_.find(field.site);
+        if (found == sites_by_name_.end()) throw failed("no bond has a site of this name");
+        site = found->second;
+      } else {
+        const bool number = field.site.find_first_not_of("0123456789") == std::string::npos;
+        if (!number) throw failed("sites have numbers in this list");
+        const std::uint64_t value = whole_number(field.site);
+        site = value - first_number_;
+        if (value < first_number_ || site >= sites_) {
+          throw failed(fmt::format("out of range (sites {} to {})", first_number_,
+                                   sites_ - 1 + first_number_));
+        }
       }
-      if (lines[site] != 0) {
-        throw failed(
-            fmt::format("site {} already has a field in line {}", field.number, lines[site]));
-      }
+      if (lines[site] != 0) throw failed(fmt::format("line {} gives it already", lines[site]));
       values[site] = field.value;
       lines[site] = field.line;
     }

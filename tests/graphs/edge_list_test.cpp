@@ -529,10 +529,15 @@ TEST_CASE("invalid weights and fields are refused with their line") {
            {"0 1 1e-5\n1 2 1e-5\n",
             "the largest of the couplings is 9.54e-06, and rounding "
             "changes it by up to 4.77e-07"},
-           {"# field 5 1\n0 1\n", "g.edges:1: the field of site 5: out of range (sites 0 to 1)"},
-           {"# field 1 1\n# field 1 2\n0 1\n", "g.edges:2: site 1 already has a field in line 1"},
+           {"# field 5 1\n0 1\n", "g.edges:1: the field of site '5': out of range (sites 0 to 1)"},
+           {"# field 1 1\n# field 1 2\n0 1\n",
+            "g.edges:2: the field of site '1': line 1 gives it already"},
            {"# field 1 2000\n0 1\n", "node attribute \"field\" (2000 in line 1)"},
-           {"# field 0 1\na b\n", "g.edges:1: a field needs the number of its site"}}) {
+           {"# field 0 1\na b\n",
+            "g.edges:1: the field of site '0': no bond has a site of this name"},
+           {"# field a 1\n0 1\n", "the field of site 'a': sites have numbers in this list"},
+           {"# field 5 1\n# Nodes: 2\n3 5\n",
+            "the field of site '5': fields cannot be given to sites that have labels"}}) {
     const auto refused = edge_list_refusal(text, {.weights = true});
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
@@ -545,5 +550,37 @@ TEST_CASE("invalid weights and fields are refused with their line") {
   CHECK(field.says("node attribute \"field\" (0.5 in line 1): --couplings file"));
   CHECK(field.says("--ignore field skips"));
   CHECK(read("# field 1 0.5\n0 1\n", {.ignore = {"field"}}).bonds() == 1);
-  CHECK(read("# field 1 0.0\n# field of wheat\n# field 1\n0 1\n").bonds() == 1);
+  CHECK(read("# field 1 0.0\n# field of wheat\n0 1\n").bonds() == 1);
+}
+
+TEST_CASE("fields of edge lists: names, separators, spellings; unclear comments are errors") {
+  const ReadOptions taken{.weights = true};
+  const auto half = [&](const std::string& text) {
+    const Graph graph = read(text, taken);
+    const auto fields = graph.site_fields();
+    INFO(text);
+    REQUIRE(fields.size() == graph.sites());
+    CHECK(fields[0] == 0);
+    CHECK(fields[1] == to_fixed(0.5).value());
+  };
+  for (const std::string line :
+       {"# field 1 0.5", "#field 1 0.5", "# Field 1 0.5", "# FIELDS: 1 0.5", "# field,1,0.5",
+        "# field;1; 0.5", "# field 1 = 0.5", "% field 1 0.5", "## field\t1\t0.5\r"}) {
+    half(line + "\n0 1\n");
+    half("0 1  " + line + "\n");
+  }
+  half("# field B 0.5\nA B 1\nB C -1\n");
+  half("A,B\nB,C\n# field, B, 0.5\n");
+  half("# field (0, 1) 0.5\n(0, 0) (0, 1)\n");
+  half("# field 'B, b' 0.5\nA 'B, b'\n");
+  for (const std::string line :
+       {"# field 0 abc", "# field 0 1 2", "# field 0", "# fields: 0 1, 1 2", "# field h = 0.5",
+        "# field 1=0.5", "# field 0x 1 y"}) {
+    const auto refused = edge_list_refusal(line + "\n0 1\n", taken);
+    INFO(line << " -> " << refused.text);
+    CHECK(refused.code == ExitCode::data);
+    CHECK(refused.says("a field is written '# field SITE H'"));
+    CHECK(read(line + "\n0 1\n", {.ignore = {"field"}, .all_ignored_exist = false}).bonds() == 1);
+  }
+  CHECK(read("# fields: FromNodeId ToNodeId\n0 1\n", taken).site_fields().empty());
 }
