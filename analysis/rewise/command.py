@@ -17,8 +17,8 @@ START = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
 
 
 def main():
-    """Runs the program with the arguments of this process and returns its exit status. This Python
-    draws the plots, unless REWISE_PYTHON names another one."""
+    """Runs the program with the arguments of this process and returns its exit status. The program
+    draws plots with this Python interpreter, unless REWISE_PYTHON names another one."""
     os.environ.setdefault("REWISE_PYTHON", sys.executable)
     package = pathlib.Path(__file__).absolute().parent
     if (package / "configs").is_dir():  # installed; otherwise the program uses its source tree

@@ -31,7 +31,8 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
     parity: "checkerboard": moved ends keep their colour, so that bonds join sites of opposite
         colour; "any": ends are drawn from all sites (Herrero 2008).
 
-    Equal arguments give the graph of `rewise graph`. UsageError if an argument is out of range.
+    `rewise graph` builds the same graph from the same arguments. UsageError if an argument is out
+    of range.
     """
     return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
                                   arguments.text("rule", rule), arguments.whole("seed", seed),
@@ -49,7 +50,7 @@ class Graph:
     pairs of site numbers, [bonds, 2]; `sites` is the number of sites (default: the highest site
     number + 1). Bonds keep their order. A graph that is not bipartite is coloured greedily.
     `weights` are couplings J, [bonds], `fields` fields h, [sites]; both are rounded to multiples of
-    2^-20 and below 1024 in size. Simulations take them with couplings="file". DataError for
+    2^-20 and must be below 1024 in size. Simulations use them if couplings="file". DataError for
     self-loops, double bonds and numbers out of range.
     """
 
@@ -80,7 +81,7 @@ class Graph:
         return graph
 
     def _weighted(self, weights, fields):
-        """The same bonds without a lattice, with couplings [bonds] and fields [sites] or None."""
+        """The same bonds without a lattice, with couplings [bonds] and fields [sites], or None."""
         return Graph._of(self._graph.with_weights(
             None if weights is None else arguments.numbers("weights", weights),
             None if fields is None else arguments.numbers("fields", fields)))
@@ -93,11 +94,11 @@ class Graph:
         file does not exist. DataError if it is damaged, or the graph is not supported (self-loops,
         double bonds, numbers of unknown meaning).
 
-        first_site: 0 or 1, the number of the first site of an edge list. Required if the sites seem
-            to be numbered from 1.
+        first_site: 0 or 1, the number of the first site of an edge list. Required if the edge list
+            seems to number its sites from 1.
         ignore: names of attributes that do not belong to the model, as in `--ignore`.
-        merge: merge several bonds of equal weight between the same two sites, and ignore directions
-            of edges.
+        merge: replace several bonds of equal weight between the same two sites by one bond, and
+            ignore directions of edges.
         """
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
@@ -108,12 +109,12 @@ class Graph:
     @classmethod
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
                       merge: bool = False) -> "Graph":
-        """Converts a networkx.Graph. Nodes are numbered in its order. The edge attribute `weight`
-        (or w, J, Jij, K, strength, sign, signed, coupling, interaction, exchange, polarity) is J,
-        the node attribute `field` (or h, b, bias) is h. DataError for numbers of unknown meaning,
-        unless `ignore` lists them, and if only some edges have a weight. merge: also accept a
-        DiGraph or MultiGraph, and merge all edges between the same two nodes, which must have equal
-        weights, into one bond."""
+        """Converts a networkx.Graph. Sites are numbered in the order of its nodes. The edge
+        attribute `weight` (or w, J, Jij, K, strength, sign, signed, coupling, interaction,
+        exchange, polarity) is J, the node attribute `field` (or h, b, bias) is h. DataError if a
+        numeric attribute has no known meaning and `ignore` does not list it, or if only some edges
+        have a weight. merge: also accept a DiGraph or MultiGraph, and replace all edges between
+        the same two nodes, which must have equal weights, by one bond."""
         if not hasattr(graph, "is_multigraph"):
             raise TypeError(f"graph: {type(graph).__name__} is not a networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:
@@ -248,7 +249,7 @@ class Graph:
 
     @property
     def hash(self) -> str:
-        """16 hex digits: equal graphs, equal hashes, on any machine."""
+        """16 hex digits. Equal graphs have the same hash on any machine."""
         return self._graph.hash
 
     @property
@@ -281,7 +282,7 @@ class Graph:
     @property
     def weights(self) -> np.ndarray | None:
         """Coupling J of every bond, in the order of `edges`; float64 [bonds]. None if the graph has
-        none: couplings are then those of the simulation."""
+        none; the simulation then sets the couplings."""
         return self._graph.weights
 
     @property
@@ -301,9 +302,9 @@ class Graph:
     # Conversions and output
 
     def save(self, path: arguments.Path, overwrite: bool = False, full: bool = False) -> None:
-        """Writes .h5 (read back as the same graph), .graphml or .edges, by the ending of `path`.
-        full: also write every bond into .h5. HeldError if the file exists and `overwrite` is
-        false."""
+        """Writes .h5, from which load() restores the same graph, .graphml or .edges, as the suffix
+        of `path` says. full: also write every bond into .h5. HeldError if the file exists and
+        `overwrite` is false."""
         self._graph.write(arguments.path("path", path), bool(overwrite), bool(full))
 
     def to_networkx(self) -> Any:

@@ -89,8 +89,8 @@ def new_set(version, kind, about, notes=()):
 
 
 def add_point(data, table, keys, columns):
-    """Adds a point to the curve with these keys. A Value has a second column, for its error, and a
-    Timing two more, for its range."""
+    """Adds a point to the curve with these keys. A Value fills two columns, NAME and NAME_error; a
+    Timing also NAME_low and NAME_high."""
     curves = data["tables"].setdefault(table, [])
     curve = next((one for one in curves if one["keys"] == keys), None)
     if curve is None:
@@ -113,7 +113,7 @@ def add_metrics(data, keys, values):
 
 
 def write_set(data, folder):
-    """curves.json, TABLE.csv for every table, and metrics.csv."""
+    """Writes curves.json, TABLE.csv for every table, and metrics.csv."""
     def text(number):
         return "" if number is None else number_text(number)
 
@@ -136,7 +136,7 @@ def write_set(data, folder):
 
 
 def shown(value):
-    """A metric as text."""
+    """The text of a metric in a table."""
     if math.isinf(value.value):
         return "not reached"
     if math.isnan(value.value):

@@ -6,7 +6,8 @@ errors and ratios. REQUEST is a JSON object:
 
     extents, p, rule, graph_seed      the lattice
     engine, q, beta, replicas, seed   the system; q = 2 is the Ising model
-    device, threads, equilibrate      Swendsen-Wang updates from an ordered start; device -1: CPU
+    device, threads                   where the spins are equilibrated; device -1 is the CPU
+    equilibrate                       number of Swendsen-Wang updates after an ordered start
     timings                           a list of timings, which all begin with the same state:
                                       device, cluster, wolff_method or label_method, tile, ranks;
                                       least and most updates, a limit in seconds, warm-up updates,
@@ -34,7 +35,7 @@ def timing_of(repeats):
     middle = statistics.median(repeats)
     error = math.nan
     if len(repeats) > 1:
-        # As median_and_error() of analysis/series/decorrelation.cpp.
+        # The formula of median_and_error() in analysis/series/decorrelation.cpp.
         deviation = statistics.median(abs(x - middle) for x in repeats)
         error = 1.4826 * 1.2533 * deviation / math.sqrt(len(repeats))
     return Timing(middle, error, min(repeats), max(repeats))
@@ -77,7 +78,7 @@ def system(run, q, ratio):
 
 
 def timing_request(run, device, cluster, **how):
-    """An entry of `timings`: at most run["measure"] updates, which end after 0.3 s."""
+    """An entry of `timings`: at most run["measure"] updates, stopped after 0.3 s."""
     core = device < 0
     return {"device": device, "cluster": cluster, "least": 2 if core else 3,
             "most": run["measure"], "seconds": 0.3, "warm": 1 if core else 3} | how
@@ -114,15 +115,16 @@ def labelling(run, machine):
     size, q, ratio beta / beta_c, method, tile and number of ranks. For comparison, times the
     default method on one core for edges up to run["core"].
 
-    Table "times", against the run's axis: nanoseconds per spin of an update (total), of its steps
-    (activate, label, merge, flip; identify = label + merge), with the measurement (measured), on
-    one core (core); speedup = core / total; passes; tiles_across = L / tile. Table "best_tile", if
-    there are several tiles: the tile edge with the smallest `identify`, against size. The metrics
-    are the same numbers; with fit_from also passes_exponent, a fit of
+    Table "times" has run["axis"] as its abscissa. Its columns are nanoseconds per spin of an update
+    (total), of its steps (activate, label, merge, flip; identify = label + merge), of an update
+    with its measurement (measured), and of an update on one core (core); then
+    speedup = core / total; passes; tiles_across = L / tile. If there are several tiles, table
+    "best_tile" gives for each size the tile edge with the smallest `identify`. The metrics are the
+    same numbers. With fit_from they include passes_exponent, from a fit of
     passes ~ (L / tile)^exponent for L / tile >= fit_from.
 
-    Ranks are threads of one process that share the lattice. Each uses a core, or one of the CUDA
-    devices in turn. With fewer devices than ranks, the times show the cost of sharing."""
+    Ranks are threads of one process, each with its subdomain of the lattice and its core or CUDA
+    device. With fewer devices than ranks, several ranks use the same device."""
     device = device_index(machine.device)
     note = "speedup: one core of this machine's processor over the CUDA device" if device >= 0 else\
         "no CUDA device here: the methods run on one core, and speedup is the default method's " \
@@ -196,8 +198,9 @@ def slope(points):
 
 
 def add_passes_law(data, run, method):
-    """Fits ln passes against ln(L / tile). All tiles of one size label the same configurations and
-    are correlated. The error therefore comes from a jackknife over sizes."""
+    """Fits ln passes against ln(L / tile). For one size, all tile edges label the same
+    configurations, so their passes are correlated. The error therefore comes from a jackknife over
+    sizes."""
     by_size = {}
     for row in data["metrics"]:
         keys = row["keys"]
@@ -263,7 +266,8 @@ def mean_over_stretches(series):
 
 
 def ratio_of(a, b):
-    """Mean of `a` over mean of `b`, for the updates in both; jackknife error over the parts."""
+    """mean(a) / mean(b) over the updates that both series have. The error is from a jackknife over
+    STRETCHES parts."""
     updates = min(len(a), len(b))
     return jackknife(list(zip(stretches(a, updates), stretches(b, updates))), divide)
 
@@ -284,8 +288,9 @@ class UpdateTimes:
         return [self.unit * x for x in medians(self.repeats, names)]
 
     def timing(self, names, value_of=mean_over_stretches):
-        """The Timing of the medians. Its range is the range of the means of the repeats, relative
-        to the mean of the medians."""
+        """Returns value_of(medians over the repeats) as a Timing. Its low and high are the smallest
+        and the largest mean of a repeat, scaled as the mean of the medians is scaled to the
+        value."""
         series = self.series(names)
         value = value_of(series)
         means = [self.unit * statistics.fmean(summed(repeat, names)) for repeat in self.repeats]
@@ -298,8 +303,9 @@ ALONE, MEASURED = ["cluster"], ["cluster", "measure"]
 
 
 def speed_columns(core, fast, same_moves, with_hybrid):
-    """The times of both sides and their ratios. If both made the same updates but the core made
-    fewer, its time per flipped site is scaled to the mean cluster of the longer series."""
+    """The times of both sides and their ratios. If both sides make the same updates, but the core
+    made fewer of them, its time per flipped site is multiplied by the mean cluster of the longer
+    series."""
     none = Timing(math.nan)
     if fast is None:
         return {"core_us": core.timing(ALONE), "core_us_measured": core.timing(MEASURED),
@@ -328,20 +334,20 @@ def speed_columns(core, fast, same_moves, with_hybrid):
 
 
 def exact_range(value):
-    """A number that does not depend on the repeats."""
+    """A Timing for a number that is the same in all repeats: its range is one point."""
     return Timing(*value, value.value, value.value)
 
 
 def speed(run, machine):
-    """Microseconds per Wolff update, alone and with a measurement. Compares one system on one core
-    (bytespin engine) with one replica on the accelerated side: the bytespin engine on CUDA with
-    each of the methods (none given: the default), or, without a device, the multispin engine with
-    32 replicas on one core. Also gives the ratios and the mean cluster over N. Table "speed" is
-    against temperature, "by_size" against size.
+    """Microseconds per Wolff update and replica, without and with a measurement. Compares one
+    replica on one core (bytespin engine) with the accelerated side. This is the bytespin engine on
+    CUDA with each of run["methods"] (if there are none, with the default method). Without a device,
+    it is the multispin engine with 32 replicas on one core. Also gives the ratios and the mean
+    cluster over N. Table "speed" has the temperature as its abscissa, table "by_size" the size.
 
-    On CUDA, both sides grow the same clusters. With methods there is also hybrid_share: for each
-    update the shorter of both times, averaged, over that of the device. It bounds the gain from
-    choosing processor or device for each cluster.
+    On CUDA, both sides grow the same clusters. With methods there is also hybrid_share: the mean of
+    the shorter of both times of each update, over the mean time on the device. It bounds the gain
+    from choosing the faster side for each cluster.
 
     Each side makes run["measure"] updates, or as many as fit into half a second (at least eight).
     This is repeated three times."""

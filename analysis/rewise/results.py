@@ -36,8 +36,8 @@ LABELS = ({one[0]: one[2] for one in (*_KNOWN, *_STAGGERED)}
 class Observable:
     """An observable at every temperature: `value`, `error` (one standard error), `tau` and
     `tau_error` (in cycles; NaN if it has no tau), each [temperature]. str() gives 2.3772(4).
-    observable[k] is the observable at one temperature; its members are floats. np.asarray() gives
-    the values without errors."""
+    observable[k] is the observable at one temperature; its attributes are floats. np.asarray()
+    gives the values without errors."""
 
     value: np.ndarray
     error: np.ndarray
@@ -158,13 +158,14 @@ class Results:
 
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
-        """Reads a task file. It can be a file of simulate(out=..), save() or `rewise run --out`, a
-        checkpoint, or a task of a study (Task.path), even in a results archive. The results have
-        all measurements. Study.tasks() and the summary omit those before equilibrium.
+        """Reads a task file: a file written by simulate(out=..), save() or `rewise run --out`, a
+        checkpoint, or a task of a study (Task.path), which may be in a results archive. The results
+        include all measurements of the file, whereas Study.tasks() and the summary omit those
+        before equilibrium.
 
         If the file is damaged or missing and its previous version (.prev) is intact, reads that one
         with a RuntimeWarning, which is kept in Results.warnings. Otherwise raises FileError if
-        there is no file, and DataError if it is damaged or no task file."""
+        there is no file, and DataError if it is damaged or not a task file."""
         with unpacked(path) as own:
             found = cls(*_core.Data.load(own))
         warn(found.warnings)
@@ -262,17 +263,18 @@ class Results:
 
     @property
     def hot_cold_z(self) -> np.ndarray:
-        """[temperature]: z score of the difference between replicas with a random (hot) and with an
-        ordered (cold) start, (mean hot - mean cold) / error, of that of e, |m| and m^2 with the
-        largest |z|. 0 if all replicas have the same kind of start."""
+        """[temperature]: the z score (mean hot - mean cold) / error, where hot replicas started
+        random and cold ones ordered. Of the z scores of e, |m| and m^2, this is that of the least
+        probable difference. 0 if all replicas have the same kind of start."""
         return self._estimates["hot_cold_z"]
 
     # Jackknife samples and covariances
 
     def left_out(self, temperature: int = 0) -> np.ndarray:
-        """Jackknife samples at the temperature with this index, [members, SAMPLED]. Each sample
-        leaves out one replica (or one block of time). They are not corrected for bias. The
-        covariance of two functions f, g of them is (n - 1)/n sum (f_i - f)(g_i - g)."""
+        """Jackknife samples at the temperature with this index, [samples, SAMPLED]. Each sample
+        leaves out one replica (or one block of time). They are not corrected for bias. For n
+        samples with the values f_i and g_i of two functions, whose means are f and g, the
+        covariance is (n - 1)/n sum_i (f_i - f)(g_i - g)."""
         index = arguments.index("temperature", temperature, len(self.temperature))
         return self._data.left_out(index, int(self._estimates["block_length"][index]))
 
@@ -348,7 +350,7 @@ class Results:
         self._data.save(arguments.path("path", path))
 
     def plot(self, *names: str, axes: Any = None) -> Any:
-        """Plots observables against temperature. Returns the matplotlib axes, [names]."""
+        """Plots observables against temperature. Returns the matplotlib axes, one per name."""
         plt = module("matplotlib.pyplot", "plot()")
         names = names or ("energy", "m2", "binder")
         if unknown := [name for name in names if name not in KNOWN]:
@@ -365,7 +367,7 @@ class Results:
         return axes
 
     def rows(self) -> list[list[str]]:
-        """A table of strings: a heading, and a row per temperature."""
+        """A table of strings: one row of headings, then one row per temperature."""
         names = [name for name in (*OBSERVABLES, *STAGGERED)
                  if np.isfinite(self._estimates[name][0]).any()]
         table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]

@@ -3,8 +3,8 @@ Simulation step by step.
 
 A cycle is M sweeps of the local update and then W updates of the cluster update (schedule "M:W") in
 every replica. Half of the replicas start ordered, half random; they are in equilibrium when both
-halves agree. Equal arguments and seed give the trajectory of `rewise run`, bit for bit, on any
-device and any number of threads.
+halves agree. The trajectory is that of `rewise run` with the same options and seed, bit for bit, on
+any device and with any number of threads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ ARGUMENTS = tuple(_couplings.STANDARD)
 
 
 def _with_couplings(graph, settings, given):
-    """Returns the graph to simulate, with the couplings; completes the settings."""
+    """Returns the graph to simulate, with its couplings. Adds "interactions" to the settings."""
     _core_graph(graph)
     graph, settings["interactions"] = _couplings.applied(
         graph, **{name: given[name] for name in ARGUMENTS})
@@ -90,8 +90,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     schedule: "M:W", a cycle of M local sweeps and W cluster updates. It may name its updates:
         "swendsen-wang/1:4", "glauber/1:0".
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
-        of each cycle, replicas of neighbouring temperatures may change places. For spin glasses.
-        Results.exchange has acceptance and round trips.
+        of each cycle, replicas may exchange their spins with those at the next temperature. For
+        spin glasses. Results.exchange has acceptance and round trips.
     houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)): once per cycle, clusters of
         two replicas of a temperature flip in both, without rejection. For spin glasses in two
         dimensions.
@@ -118,10 +118,10 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         there, and the same call continues it; a call with a larger `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
 
-    If a check fails (hot and cold starts still differ, errors are too small), the values are NaN
-    and Results.status says why; the text is a RuntimeWarning and in Results.warnings. Errors:
-    UsageError; HeldError if `out` contains another run; DataError if it is damaged; Error if "auto"
-    finds no equilibrium within 131072 cycles.
+    If a check fails (hot and cold starts still differ, or errors are underestimated), the values
+    are NaN, and Results.status and Results.reasons say why. Warnings are RuntimeWarnings and are
+    kept in Results.warnings. Errors: UsageError; HeldError if `out` contains another run; DataError
+    if it is damaged; Error if equilibrate="auto" finds no equilibrium within 131072 cycles.
 
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
@@ -208,7 +208,7 @@ class Simulation:
     Thread-safe: a call waits until earlier calls return; only `cycles` returns at once. Ctrl-C may
     interrupt a cycle; the next call completes that cycle first. Handlers of other signals may call
     save() and read properties while the simulation runs, so that a job can write a checkpoint
-    before it is killed; calls that change the simulation raise UsageError there.
+    before it is killed. In these handlers, calls that change the simulation raise UsageError.
     """
 
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
@@ -239,8 +239,8 @@ class Simulation:
     def restore(cls, path: arguments.Path, *, device: str = "auto",
                 threads: int = 0) -> "Simulation":
         """Continues from a file that save() or `rewise run --out` wrote, or from a task of a study
-        (Task.path): on any device, bit for bit. If the checkpoint was written within a cycle, that
-        cycle is completed first.
+        (Task.path). The trajectory is the same on any device, bit for bit. If the checkpoint was
+        written within a cycle, that cycle is completed first.
 
         If the file is damaged or missing and its previous version (.prev) is intact, continues from
         that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and
@@ -337,7 +337,8 @@ class Simulation:
     def snapshot(self, path: arguments.Path | None = None, replica: int = 0) -> np.ndarray:
         """The spins of one replica at every temperature, int8 [temperature, *extents reversed]:
         Ising -1 or 1 (Potts: uint8, 0..q - 1); without the first axis if there is one temperature.
-        Writes them, too, into `path`: .npy, or .png for two dimensions. Replaces a file."""
+        With `path`, also writes them to that file, .npy, or .png in two dimensions. Replaces an
+        existing file."""
         spins = [self.spins_of(replica, t) for t in range(len(self.temperature))]
         shown = np.stack(spins)
         if self.q == 2:
@@ -376,7 +377,7 @@ class Simulation:
 
     @property
     def replicas(self) -> int:
-        """Independent replicas per temperature. With start="mixed", even ones start ordered."""
+        """Replicas per temperature. With start="mixed", those of even number start ordered."""
         return self._core.replicas
 
     @property

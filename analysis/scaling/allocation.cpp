@@ -42,14 +42,15 @@ class Allocator {
 
  private:
   struct Growth {
-    double gain = 0;  // of variance, per work
+    double gain = 0;  // reduction of the variance, per work
     std::size_t source = 0;
     bool members = true;
     double to = 0, work = 0;
   };
 
-  // The variance that is left of a source, as a fraction of its present variance: the thermal part,
-  // which falls with the measurements, and the whole.
+  // The remaining variance of a source after the added work, as a fraction of its variance now.
+  // left() is the total. thermal_left() is the thermal part with the added measurements, but
+  // without the added members.
   double thermal_left(std::size_t s) const {
     return sources_[s].thermal * sources_[s].measurements / result_.measurements[s];
   }
@@ -132,7 +133,7 @@ Allocation meet_goals(const ErrorSource& source, const std::vector<Goal>& goals,
   bool met = false;
   for (double n = source.measurements; n <= source.most_measurements;
        n += std::ceil(kMeasurementStep * n)) {
-    double distance = 0;  // largest variance over its goal, with the present members
+    double distance = 0;  // largest ratio of a variance to its goal, with the present members
     for (const Goal& goal : goals) {
       const double left = 1 - goal.thermal + goal.thermal * source.measurements / n;
       distance = std::max(distance, left * goal.variance / goal.wanted);

@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Index;
 
-// Columns [member, k] of graph values at one temperature, k = the moments.
+// The moments of all graphs at the temperature with index k: [graph, moment].
 MomentRows moments_at(const MomentTable& graphs, Index k) {
   MomentRows rows(graphs.table[0].rows(), Index{kMomentCount});
   for (std::size_t m = 0; m < graphs.table.size(); ++m) {
@@ -23,7 +23,7 @@ MomentRows moments_at(const MomentTable& graphs, Index k) {
 // Computes the points of a curve on all cores.
 template <class F>
 void for_each_point(const MomentTable& graphs, const F& f) {
-  constexpr std::size_t each = 500;  // nanoseconds per graph
+  constexpr std::size_t each = 500;  // nanoseconds per graph and temperature
   const auto points = static_cast<std::size_t>(graphs.temperature.size());
   const auto members = static_cast<std::size_t>(graphs.table[0].rows());
   on_all_cores(points, points * members * each, [&](std::size_t k) { f(static_cast<Index>(k)); });
@@ -42,7 +42,8 @@ void set_point(JackknifeCurve& curve, Index k, const Jackknifed& number) {
 
 const ControlVariates kNoControls;
 
-// The points of a curve without and with controls, and which of the two is used, [temperature].
+// The values of a curve without (plain) and with control variates (controlled), and whether the
+// controlled value is used (taken). Each is [temperature].
 struct TestedNumbers {
   std::vector<Jackknifed> plain, controlled;
   std::vector<bool> taken;
@@ -124,8 +125,8 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     const MomentRows of_graphs = moments_at(graphs, k);
     const ControlVariates& known = taken[static_cast<std::size_t>(k)] ? controls : kNoControls;
     const Moments mean = controlled_mean(of_graphs, known).array();
-    // Only the difference between the mean of a control and its exact mean matters. A change of one
-    // has the same effect as the opposite change of the other.
+    // The response of the mean to a change of each control by 1. The correction depends only on
+    // mean(x) - mu, so mu is lowered by 1 instead of raising x.
     const Index count = known.noise.rows() > 0 ? known.noise.cols() : 0;
     Eigen::ArrayXXd response(count, Index{kMomentCount});
     for (Index c = 0; c < count; ++c) {

@@ -17,7 +17,7 @@
 
 namespace rewise::distributed {
 
-// Tags of engines start here.
+// The lowest tag that engines may use; smaller tags belong to collective calls.
 inline constexpr int kFirstTag = 16;
 
 // Values as a message. Their type must be trivially copyable.
@@ -32,10 +32,10 @@ std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
 
 // The route of messages in CUDA device memory (engine/device_mail.hpp).
 enum class DeviceRoute : std::uint8_t {
-  automatic,  // for each pair of ranks the first of these that is available
-  peer,       // the receiver's device copies from the sender's: ranks of one machine
-  direct,     // the transport takes addresses of device memory
-  host,       // copies through memory of the host
+  automatic,  // for each pair of ranks, the first of the following routes that is available
+  peer,       // the receiver's device copies from the sender's device, on the same machine
+  direct,     // the transport accepts addresses of device memory (CUDA-aware MPI)
+  host,       // copies through host memory
 };
 
 // An error that all ranks throw in the same call, with no messages posted; rank 0 reports it.
@@ -66,8 +66,8 @@ class Transport {
   virtual void post_receive(int from, int tag, std::span<std::uint8_t> bytes) = 0;
   // Waits for all messages that this rank has posted.
   virtual void wait() = 0;
-  // Stops all ranks, so that none waits for this one. Processes exit with the status of the error
-  // and a line that names the rank; in ranks that are threads, all calls throw.
+  // Stops all ranks, so that none waits for this one. MPI processes print a line that names the
+  // rank and exit with the status of the error. In ranks that are threads, all calls throw.
   virtual void abort(const Error& error) = 0;
 
   // Sends the bytes of rank 0 to all ranks.

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The last word of a state that was saved within an advance().
+// The last word of a state that was saved after a stopped advance().
 constexpr std::uint64_t kUnderWay = 0x7961775265646E55;  // "UndeRway"
 
 }  // namespace
@@ -102,7 +102,8 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  StopPoll poll(options, stopped);  // a cycle may be too short for the watches of its parts
+  // advance_to() polls, too, but in short cycles its parts may never do enough work to poll.
+  StopPoll poll(options, stopped);
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
     close(static_cast<std::uint32_t>(step_ + end - closing));
@@ -224,7 +225,7 @@ void EngineBase::restore_without_spins(const EngineState& state, std::uint64_t s
   step_ = state.step;
 }
 
-// For each part: 32 bits for its steps, and its position within the next step.
+// For each part: its whole steps beyond step_ (32 bits), then its position within the next step.
 std::vector<std::uint8_t> EngineBase::save_progress() const {
   std::vector<std::uint8_t> way;
   for (std::size_t part = 0; part < parts(); ++part) {

@@ -64,7 +64,8 @@ class Boltzmann {
  private:
   static constexpr int kShift = 24;  // energy x 2^24 x scale / 2^64 is in units of 2^-32
 
-  std::uint64_t scale_ = 0;  // 2^72 beta / (2^20 ln 2); beta of 1e-6 to 1e3 keeps 33 bits or more
+  // 2^72 beta / (2^20 ln 2). For beta from 1e-6 to 1e3 it has at least 33 significant bits.
+  std::uint64_t scale_ = 0;
 };
 
 }  // namespace rewise

@@ -7,8 +7,8 @@
 namespace rewise {
 
 // Returns the best schedule of the measured lattice that is closest in size and p. It uses the
-// cluster update of `spec`; with `any_cluster` it uses the faster one of the two. A schedule of
-// local sweeps alone is considered only with `sweeps_alone` (auto_schedule.hpp).
+// cluster update of `spec`; with `any_cluster`, the faster one of Wolff and Swendsen-Wang. It may
+// consist of local sweeps alone only with `sweeps_alone` (auto_schedule.hpp).
 Updates cuda_candidate(const TaskSpec& spec, bool any_cluster, bool sweeps_alone);
 
 }  // namespace rewise

@@ -19,13 +19,15 @@ std::optional<Value> regular_tc_value(int dim);
 std::optional<double> near_tc(int dim, Rule rule, double p);
 inline constexpr double kNearTcError = 5e-4;
 
-// Exact Tc of Potts spins with q states, where known: the square lattice at p = 0, 1 / ln(1 + sqrt
-// q).
+// Exact Tc of Potts spins with q states on the square lattice at p = 0: 1 / ln(1 + sqrt q). Empty
+// elsewhere, where it is unknown.
 std::optional<double> potts_tc(int dim, double p, std::uint32_t q);
-// The same times the Ising ratio Tc(p)/Tc(0) of rule `rewire` (within 1% for q = 3, p = 0.01).
+// An estimate of Tc(p): potts_tc at p = 0 times the ratio Tc(p)/Tc(0) of Ising spins under rule
+// `rewire`. Its error is below 1% for q = 3, p = 0.01.
 std::optional<double> near_potts_tc(int dim, double p, std::uint32_t q);
-// The jump of the energy per site at Tc of the square lattice: with 2 cosh x = sqrt q,
-// 2 (1 + 1/sqrt q) tanh(x/2) prod_n tanh^2(n x) (Baxter, J. Phys. C 6, L445 (1973)); 0 for q <= 4.
+// Latent heat, the jump of the energy per site at Tc of the square lattice. With 2 cosh x = sqrt q
+// it is 2 (1 + 1/sqrt q) tanh(x/2) prod_n tanh^2(n x) (Baxter, J. Phys. C 6, L445 (1973)); 0 for
+// q <= 4.
 double square_latent_heat(std::uint32_t q);
 
 }  // namespace rewise

@@ -1,8 +1,9 @@
 // Finds the best of several contenders when each measurement takes time.
 //
-// The next turn goes to the contender with the highest optimistic bound among those whose rates are
-// not yet accurate enough. Each turn is as long as all previous turns of the contender together. A
-// contender is dropped if its optimistic bound lies below the leader's pessimistic bound.
+// Contenders are measured one at a time, in turns. The next turn goes to the contender with the
+// highest optimistic bound among those whose rates are not yet accurate enough. Each turn is as
+// long as all previous turns of the contender together. A contender is dropped if its optimistic
+// bound lies below the leader's pessimistic bound.
 //
 // A short series tends to overestimate the rate, because it misses the tail of the correlations.
 // Further measurement lowers the rate of a bad contender below that of better ones. This takes
@@ -29,11 +30,12 @@ namespace rewise {
 struct Standing {
   Value rate{0, 0};    // larger is better; 0 if unknown
   bool sound = false;  // enough measurements for a reliable error
-  // Relative error of the rate downwards. It includes the bias of a short series. Infinite if
-  // unknown; the contender then cannot lead.
+  // Relative error of the rate towards lower values, which includes the bias of a short series.
+  // Infinite if unknown; then the contender cannot be the leader.
   double doubt = std::numeric_limits<double>::infinity();
-  double least_turn = 0;                                  // seconds of the shortest turn
-  double most = std::numeric_limits<double>::infinity();  // bound before any measurement
+  double least_turn = 0;  // length of the shortest possible turn, seconds
+  // Upper bound of the rate before any measurement.
+  double most = std::numeric_limits<double>::infinity();
 };
 
 class Contender {
@@ -47,14 +49,14 @@ class Contender {
 
 struct RaceRules {
   double budget = 30;    // seconds; extended up to fourfold until two contenders are measured
-  double z = 3;          // width of the bounds; infinite: no contender is dropped
+  double z = 3;          // width of the bounds for dropping; infinite: no contender is dropped
   double enough = 0.03;  // relative error below which a rate is accurate enough
 };
 
 struct ContenderRecord {
   bool dropped = false;
-  int turns = 0;       // number of turns
-  double seconds = 0;  // time spent
+  int turns = 0;
+  double seconds = 0;  // of all turns
 };
 
 struct RaceResult {

@@ -60,7 +60,8 @@ std::vector<std::vector<Value>> overlap_curves(const SizeData& size) {
   return as_curves(at);
 }
 
-// Means over graphs of tau_int of q^2; lower bounds if it is one for any graph.
+// tau_int of q^2, averaged over graphs. If the value of any graph is only a lower bound, so is the
+// average, and its error is NaN.
 std::vector<Value> overlap_taus(const SizeData& size) {
   const auto& graphs = size.samples.graphs;
   std::vector<Value> taus;
@@ -105,7 +106,7 @@ std::optional<ExchangeMeans> exchange_means(const SizeData& size) {
 
 namespace {
 
-// What replica exchange and overlaps add to the curves.
+// Adds tau_int of q^2 and the fraction of accepted exchanges.
 void add_exchange(const SizeData& size, SizeCurves& curves) {
   curves.overlap_tau = overlap_taus(size);
   if (auto exchange = exchange_means(size)) curves.accepted = std::move(exchange->accepted);
@@ -195,7 +196,7 @@ double longest_tau(const SizeData& size) {
 
 std::uint64_t measurements_to_drop(const SizeData& size) {
   const SizePlan& plan = size.plan;
-  // A warm-up is tested separately, and its cycles are not those of the schedule.
+  // Equilibration by a warm-up is checked elsewhere; its cycles are not those of the schedule.
   if (plan.warm_up.cycles > 0 && plan.equilibrate == 0) return 0;
   const auto every = static_cast<double>(plan.every);
   const double dropped =
@@ -300,7 +301,8 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
 
 namespace {
 
-// Sets the values to NaN where why(t) is not empty. Returns a line with these temperatures.
+// Sets the values to NaN at temperatures t for which why(t) returns a reason, not "". Returns one
+// warning that lists these temperatures, or nothing.
 template <class Why>
 std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves, const Why& why) {

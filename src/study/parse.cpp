@@ -98,7 +98,8 @@ std::vector<double> equal_steps(double from, double to, std::size_t count) {
 
 namespace {
 
-// Number of steps of a range whose third part is a count if it is whole, and a step otherwise.
+// Number of values of a range FROM:TO:THIRD. THIRD is this number if it is whole, otherwise it is
+// the distance between two values.
 std::size_t step_count(double from, double to, const std::string& third, std::string_view range,
                        std::string_view origin) {
   constexpr std::uint64_t most = 10000;
@@ -155,7 +156,8 @@ std::vector<double> parse_steps(std::string_view text, std::string_view origin) 
 
 namespace {
 
-// Refuses "1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5" and "1.5 3.5" with the right spelling.
+// Throws for "1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5" and "1.5 3.5". The message shows how to
+// write two values and a range.
 void refuse_other_ranges(const std::string& text, std::string_view origin) {
   const auto is_number = [](std::string_view part) {
     double value = 0;

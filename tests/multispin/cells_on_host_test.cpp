@@ -1,7 +1,7 @@
 // The device code of local updates (src/multispin/local/local_cells.cuh), compiled for the host and
-// run thread by thread or warp by warp, makes the moves of the CPU engine. This test needs no GPU.
-// The cooperation within blocks (barriers, shared memory) and sweeps within blocks are tested on a
-// GPU only.
+// run thread by thread or warp by warp, makes the same moves as the CPU engine. This test needs no
+// GPU. It does not cover the cooperation within blocks (barriers, shared memory) and sweeps within
+// blocks, which are tested on a GPU only.
 #include <cuda_runtime_api.h>
 #include <omp.h>
 #include <vector_functions.h>
@@ -21,7 +21,7 @@
 #include "tests/support/same_moves.hpp"
 
 // Stand-ins for the functions and variables of CUDA. In warp operations the lanes are 32 OpenMP
-// threads. Otherwise CUDA threads run one after the other, each with its threadIdx set before.
+// threads. Otherwise the host runs CUDA threads one after the other and sets threadIdx before each.
 namespace {
 
 struct Place3 {
@@ -173,8 +173,8 @@ class Arrays {
   std::unique_ptr<std::uint32_t, Free> aligned_;
 };
 
-// A block of modified cells whose threads run one after the other. Each thread reads its digits
-// from memory, as in sweeps within blocks.
+// A block of modified cells whose threads run one after the other. Each thread reads the digits of
+// its acceptance thresholds from memory, as in sweeps within blocks.
 template <int kVec, CellRule kRule>
 struct LoneThreads : Block<kVec, 1, most_quick(kRule)> {
   static constexpr int kMax = most_quick(kRule);
@@ -184,7 +184,7 @@ struct LoneThreads : Block<kVec, 1, most_quick(kRule)> {
   }
 };
 
-// The multispin engine with the device code of sweeps.
+// A multispin engine whose sweeps run the device code on the host.
 class HostCells final : public MultispinEngine {
  public:
   HostCells(const Graph& graph, const EngineSpec& spec, bool by_warps)

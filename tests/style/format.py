@@ -1,5 +1,5 @@
-"""Checks that clang-format changes no C++ or CUDA file. Versions of clang-format format the same
-style differently, so the check is skipped (exit status 77) with another version than ours.
+"""Checks that clang-format changes no C++ or CUDA file. The result depends on the version of
+clang-format, so the check is skipped (exit status 77) unless the version is VERSION.
 
     format.py ROOT [CLANG-FORMAT]
 """

@@ -24,10 +24,10 @@ struct Averages {
   double abs_m = 0, m2 = 0, m4 = 0;
   double binder = 0;          // 1 - m4 / (3 m2^2)
   double susceptibility = 0;  // N (m2 - abs_m^2) / T
-  // <sum n_c^2> / N^2 of Swendsen-Wang clusters, equal to <C>/N of Wolff clusters, from
-  // correlations of spins: (q <sum over states N_a^2> / N^2 - 1) / (q - 1). This is <|v|^2> of the
-  // vector order parameter v, the mean of (q - 1)-dimensional unit spins whose mutual angles have
-  // the cosine -1/(q - 1). Ising: m2.
+  // <sum n_c^2> / N^2 of Swendsen-Wang clusters, which equals <C>/N of Wolff clusters. It is
+  // computed from the numbers N_a of sites in state a: (q <sum_a N_a^2> / N^2 - 1) / (q - 1). This
+  // is <|v|^2>. The order parameter v is the mean over sites of unit vectors in q - 1 dimensions;
+  // the angle between the vectors of two states has the cosine -1/(q - 1). Ising: m2.
   double cluster = 0;
   double cluster_quartic = 0;  // <|v|^4>. Ising: m4
 };
@@ -53,8 +53,8 @@ class PottsStates {
  private:
   std::uint32_t sites_, bonds_, q_;
   std::vector<std::uint64_t> count_;  // [bonds + 1][sites + 1]: satisfied bonds, N_max
-  std::vector<double> squares_;       // [bonds + 1]: sum over states of (q sum_a N_a^2 - N^2)
-  std::vector<double> quartics_;      // and of its square
+  std::vector<double> squares_;       // [bonds + 1]: sum over states of q sum_a N_a^2 - N^2
+  std::vector<double> quartics_;      // likewise, of (q sum_a N_a^2 - N^2)^2
 };
 
 // Averages over the Fortuin-Kasteleyn measure with cluster sizes n_c. A bond is active with
@@ -65,10 +65,10 @@ struct ClusterAverages {
 };
 ClusterAverages fortuin_kasteleyn(const EdgeList& list, std::uint32_t q, double coupling);
 
-// The Boltzmann weight of the states that checkerboard Metropolis never visits from the ordered
-// state: moves with s h <= 0 are always accepted, all others may be accepted or rejected. If it is
-// not 0, the update is strictly not ergodic; if it is not small, results are wrong. At most 20
-// sites.
+// The probability, in equilibrium, of the states that checkerboard Metropolis never reaches from
+// the ordered state. Moves with s h <= 0 are always accepted; all others may be accepted or
+// rejected. If the probability is not 0, the update is not ergodic; if it is not small, averages
+// are wrong. At most 20 sites.
 double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t>& colours,
                             double beta);
 

@@ -2,8 +2,8 @@
 // z-scores are standard normal.
 //
 // normality() is the Anderson-Darling test against N(0, 1) without fitted parameters (Anderson &
-// Darling, Ann. Math. Stat. 23, 193 (1952)). Its probability is that of G. & J. Marsaglia, J. Stat.
-// Softw. 9(2) (2004), accurate to 2e-6 in the limit of many values.
+// Darling, Ann. Math. Stat. 23, 193 (1952)). Its distribution for many values is that of G. & J.
+// Marsaglia, J. Stat. Softw. 9(2) (2004), accurate to 2e-6.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Estimate jackknife(const std::vector<std::vector<double>>& rows, const F& f) {
 
 inline double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
-// Probability that the Anderson-Darling statistic of many values stays below a.
+// Probability that the Anderson-Darling statistic of many N(0, 1) values is below a.
 inline double anderson_darling_cdf(double a) {
   if (a < 2) {
     return std::exp(-1.2337141 / a) / std::sqrt(a) *
@@ -66,9 +66,9 @@ inline double anderson_darling_cdf(double a) {
 }
 
 struct Normality {
-  double p = 0;           // probability of a worse Anderson-Darling statistic under N(0, 1)
-  double mean_z = 0;      // mean x sqrt(n): N(0, 1) under N(0, 1)
-  double variance_z = 0;  // (variance about 0, less 1) x sqrt(n / 2): near N(0, 1)
+  double p = 0;           // probability that N(0, 1) values give a larger statistic
+  double mean_z = 0;      // mean x sqrt(n); N(0, 1) if the values are
+  double variance_z = 0;  // (mean square - 1) x sqrt(n / 2); then nearly N(0, 1)
 };
 
 inline Normality normality(std::vector<double> z) {

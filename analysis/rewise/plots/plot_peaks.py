@@ -10,10 +10,10 @@ from . import plot_style as style
 from .plot_sizes import LEFT_OUT
 from ..files import array, size_label, value_and_error, with_error
 
-# The temperatures: their entry in "peaks", and their name.
+# Temperatures of a size: the key in "peaks", and the label in plots.
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
-# Entries in "peaks" with the means over the temperatures of single graphs.
+# The keys in "peaks" of the same temperatures, determined for each graph and then averaged.
 OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
              "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
@@ -133,6 +133,6 @@ def plot_histograms(point):
 
 
 def jobs(point):
-    """A function for every figure, which returns (figure, name)."""
+    """Yields one function per figure. Each returns (figure, name)."""
     for draw in (plot_peaks, plot_temperatures, plot_histograms):
         yield partial(draw, point)

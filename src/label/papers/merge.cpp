@@ -6,7 +6,8 @@
 namespace rewise::papers {
 namespace {
 
-// Calls f(a, b) for periodic (wrapping) bonds and for extra bonds.
+// Calls f(a, b) for the occupied bonds that wrap around the lattice, and for those outside of the
+// lattice (extra).
 template <class F>
 void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   const Lattice& lattice = configuration.lattice;
@@ -16,7 +17,8 @@ void for_each_far_bond(const BondConfiguration& configuration, F&& f) {
   for (const SitePair& bond : configuration.extra) f(bond.a, bond.b);
 }
 
-// Trees of labels. The parent of a site that is not in a tree is a node of one.
+// Union-find trees whose nodes are tile roots. The parent of any other site is the root in its
+// tile.
 struct Trees {
   std::span<Site> parent;
   std::span<std::uint32_t> size;
@@ -60,8 +62,8 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
       a = b = std::min(a, b);
     }
   }
-  // At this point the label of a root is a root with itself as label. Roots are smaller than their
-  // sites and so already final: one step is enough.
+  // Now the label of each tile root is the smallest tile root of its component, which is its own
+  // label. One lookup is therefore enough for every site.
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {
     label[site] = label[label[site]];
   }
@@ -71,7 +73,7 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
                std::span<std::uint32_t> size) {
   const Lattice& lattice = configuration.lattice;
-  // Every tile root counts as one, whatever its size (as in the paper).
+  // As in the paper, union by size counts tile roots, not the sites below them.
   std::fill(size.begin(), size.end(), 1u);
   const Trees trees{label, size};
   const auto insert = [&](Site a, Site b) { trees.unite(a, b); };
@@ -85,8 +87,8 @@ void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::
     }
   }
   for_each_far_bond(configuration, insert);
-  // A root may be any site of its tree. The first site in ascending order that leads to it is the
-  // smallest.
+  // The label must be the smallest site of the component, but the root may be another site. `size`
+  // is reused for the smallest site of each root.
   for (Site& site : label) site = trees.root(site);
   std::fill(size.begin(), size.end(), ~0u);
   for (std::uint64_t site = 0; site < configuration.sites; ++site) {

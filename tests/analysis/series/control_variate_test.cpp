@@ -60,7 +60,8 @@ TEST_CASE("control variates reduce the variance and keep mean and coverage") {
   }
   CHECK_COVERAGE(corrected);
   CHECK_COVERAGE(plain);
-  // Residual noise 0.05, explained parts 0.05 and 0.3: the error falls by more than 1.4.
+  // Standard deviations: noise 0.05, parts explained by the controls 0.08 and 0.3. The error falls
+  // by a factor of more than 1.4.
   CHECK(square_plain > 2 * square_corrected);
 }
 
@@ -77,7 +78,7 @@ TEST_CASE("useless controls cost little variance and cause no bias") {
     const VectorFunction first = [](const VectorXd& m) { return m.head(1).eval(); };
     coverage.add(estimate(jackknife_controlled(0, s.y, s.controls, first)[0]), 0);
   }
-  // expected: (n - 2)/(n - c - 2) = 1.043
+  // Expected for n = 50 graphs and c = 2 controls: (n - 2)/(n - c - 2) = 1.043.
   CHECK(with_square / without_square == Approx(1.043).margin(0.04));
   CHECK_COVERAGE(coverage);
 }
@@ -102,9 +103,9 @@ TEST_CASE("useless controls are rejected: 16 graphs keep the plain value and its
     with_square += std::pow(estimate(tested).value - 2.0 / 25, 2);
     without_square += std::pow(estimate(plain).value - 2.0 / 25, 2);
   }
-  // The level of the test is 1%; at most 4 standard deviations more.
+  // The level of the test is 1%. The limit is 4 standard deviations above the mean.
   CHECK(taken <= 20 + 4 * std::sqrt(20.0));
-  CHECK(with_square / without_square < 1.02);  // always accepted: (n - 2)/(n - 4) = 1.17
+  CHECK(with_square / without_square < 1.02);  // 1.17 without a test
 }
 
 TEST_CASE("controls are accepted only for the numbers whose spread they explain") {
@@ -179,8 +180,8 @@ TEST_CASE("leave-one-out means equal the means of the other graphs") {
   }
 }
 
-// As the number of bonds that rule add adds at p = 1. The leave-one-out values with and without
-// controls then differ by rounding alone, and either error may be the smaller one.
+// For example, rule `add` at p = 1 adds the same number of bonds to every graph. The leave-one-out
+// values with and without controls then differ only by rounding, so either error may be smaller.
 TEST_CASE("controls that do not vary do not help") {
   test::Dice dice(77);
   const auto first = [](const VectorXd& mean) {
