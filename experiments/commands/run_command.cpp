@@ -12,6 +12,7 @@
 #include "experiments/commands/run_snapshot.hpp"
 #include "experiments/console/commands.hpp"
 #include "src/base/count_text.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/temporary.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
@@ -74,6 +75,18 @@ More examples:
   mpirun -n 8 rewise run --share-ranks --engine bitlattice --size 131072 --schedule 1:0
       --temperature 3 --device cuda --out big.h5
   rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
+
+// How many bonds and sites of a graph file have couplings and fields.
+void tell_interactions(const TaskSpec& spec) {
+  if (!spec.imported || spec.model.interactions.couplings != CouplingKind::file) return;
+  const auto weights = spec.imported->bond_weights(), fields = spec.imported->site_fields();
+  const auto other =
+      weights.size() - static_cast<std::size_t>(std::ranges::count(weights, kFixedOne));
+  const auto with = fields.size() - static_cast<std::size_t>(std::ranges::count(fields, 0));
+  fmt::print(stderr, "from the file: J other than 1 on {} of {}, a field on {} of {}\n", other,
+             count_text(spec.imported->bonds(), "bond"), with,
+             count_text(spec.imported->sites(), "site"));
+}
 
 std::string interrupted_text(const RunOptions& options, const TaskResult& result,
                              const std::string& reason) {
@@ -237,6 +250,7 @@ ExitCode run_run(const RunOptions& options) {
     fmt::print(stderr, "{}\n", line);
   }
   tell_device(device);
+  if (this_rank().rank == 0) tell_interactions(spec);
   if (tunes) {
     spec.set(automatic_schedule(job, !options.updates.cluster, run));
   }
