@@ -55,10 +55,12 @@ OverlapCrossings overlap_crossings_of(const StudyConfig& config) {
 std::string glass_crossings_refusal(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "crossings of overlaps require Ising spins";
   const Interactions& of = config.model.interactions;
-  if (of.has_field()) return "with a field, overlaps do not vanish above T_SG";
-  if (of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0) {
-    return "all bonds have J > 0";
+  const bool one_sign = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
+  if (of.has_field()) {
+    return one_sign ? "a field removes the transition of a ferromagnet (sweep gives averages)"
+                    : "with a field, overlaps do not vanish above T_SG";
   }
+  if (one_sign) return "all bonds have J > 0";
   // If the mean of J is above 0, the spins may order above T_SG, with other exponents.
   if (overlap_crossings_of(config) != OverlapCrossings::glass) {
     return "crossings of overlaps require couplings of mean 0 (of all bonds, or of the "

@@ -315,7 +315,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule, at "
       "least\nhalf of the cycles between two measurements. J = k_B = 1. <m^2>, <C>/N and more:\n"
       "summary.csv and summary.json. 'rewise help U' explains U, and so on.\n";
-  if (out.find("> ") != std::string::npos) out += "\"> x\": tau is longer than x.\n";
+  if (out.find("> ") != std::string::npos) {
+    out +=
+        "\"> x\": tau is longer than x, so that nothing shows equilibrium there: raise measure.\n";
+  }
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {
     out +=

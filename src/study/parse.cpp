@@ -40,8 +40,10 @@ double parse_number(std::string_view text, std::string_view origin) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || !std::isfinite(value)) {
     const bool comma = text.find(',') != std::string_view::npos;
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number{}", origin, text,
-                                             comma ? " (decimals with a point: 0.1)" : ""));
+    throw Error(ExitCode::usage,
+                text.empty() ? fmt::format("{}: a number is missing", origin)
+                             : fmt::format("{}: '{}' is not a finite number{}", origin, text,
+                                           comma ? " (decimals with a point: 0.1)" : ""));
   }
   return value;
 }
@@ -52,7 +54,7 @@ std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint6
   if (!value || *value < least || *value > most) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: '{}' is not a whole number in {}..{}{}", origin, text, least, most,
-                            text == "auto" ? " (only studies and Python have 'auto' here)" : ""));
+                            text == "auto" ? " ('auto' is for study files and Python only)" : ""));
   }
   return *value;
 }
@@ -142,10 +144,11 @@ std::size_t step_count(double from, double to, const std::string& third, std::st
 std::vector<double> parse_steps(std::string_view text, std::string_view origin) {
   const auto parts = split_list(text, ':');
   if (parts.size() != 3) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: '{}' is not a range FROM:TO:COUNT, such as 2:3:11, "
-                            "or FROM:TO:STEP, such as 2:3:0.1",
-                            origin, text));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: '{}' is not a range FROM:TO:COUNT, such as 2:3:11, "
+                    "or FROM:TO:STEP, such as 2:3:0.1{}",
+                    origin, text, parts.size() == 2 ? " (FROM:TO alone requires --exchange)" : ""));
   }
   const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
   if (!(from < to)) {
