@@ -553,7 +553,7 @@ TEST_CASE("invalid weights and fields are refused with their line") {
   CHECK(read("# field 1 0.0\n# field of wheat\n0 1\n").bonds() == 1);
 }
 
-TEST_CASE("fields of edge lists: names, separators, spellings; unclear comments are errors") {
+TEST_CASE("fields of edge lists: names, separators, spellings. Unclear comments are errors") {
   const ReadOptions taken{.weights = true};
   const auto half = [&](const std::string& text) {
     const Graph graph = read(text, taken);
