@@ -41,8 +41,8 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DeviceStream& device, const
       arrays_(outline(plan, replicas, replica_stride)),
       clears_sizes_(method != LabelMethod::kalentev && method != LabelMethod::label_equivalence) {
   const auto add = [&]<class T>(T*& array, std::uint64_t of_replica) {
-    arrays_.emplace_back(sizeof(T) * of_replica * replicas);
-    array = reinterpret_cast<T*>(arrays_.back().data());
+    memory_.emplace_back(sizeof(T) * of_replica * replicas);
+    array = reinterpret_cast<T*>(memory_.back().data());
   };
   add(arrays_.bonds, replica_stride);
   add(arrays_.label, replica_stride);
@@ -50,7 +50,7 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const DeviceStream& device, const
   if (method != LabelMethod::kalentev) add(arrays_.parent, replica_stride);
   if (plan.rewired_count > 0) add(shortcut_on_, plan.rewired_count);
   add(sums_, kClusterSums);
-  arrays_.back().clear(device.get());
+  memory_.back().clear(device.get());
   arrays_.shortcut_on = shortcut_on_;
   arrays_.shortcuts = shortcuts_.data();
   labeller_.emplace(device.get(), method, tile, arrays_);

@@ -101,7 +101,7 @@ class SwendsenWangLabelsCuda {
 
   const DeviceStream& device_;
   const DevicePlan plan_;
-  std::vector<DeviceBuffer<std::byte>> arrays_;
+  std::vector<DeviceBuffer<std::byte>> memory_;
   DeviceBuffer<SitePair> shortcuts_;
   LabelArrays arrays_;
   std::uint8_t* shortcut_on_ = nullptr;
