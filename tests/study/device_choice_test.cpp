@@ -186,7 +186,7 @@ TEST_CASE("estimated CPU time of a study: proportional to its work, unknown with
     return cpu_seconds(parse_study_config("[lattice]\ndim = 2\nsizes = " + sizes +
                                               "\np = [0.1]\ngraphs = 10\n[sampling]\n" + more,
                                           "s.toml"),
-                       1);
+                       kLikelyTc, 1);
   };
   const std::string fixed = "schedule = \"1:1\"\ntemperatures = [2.6, 2.8]\nequilibrate = 100\n";
   const double small = seconds("[8, 12]", fixed + "measure = 100\nevery = 1\n");
