@@ -77,13 +77,6 @@ Model parse_model(const ModelWords& words, const ModelWords& origin) {
                 fmt::format("{}: the model potts has no fields (use ising)", origin.at(key)));
   }
   const std::string states = word("q");
-  if (states.empty() && model.is_potts()) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: the model potts needs q, its number of states (2 is the Ising model "
-                    "at half the temperature)",
-                    origin.at("name")));
-  }
   if (states.empty()) return model;
   const auto q = whole_number(states);
   if (q && *q != 2 && !model.is_potts()) {

@@ -40,10 +40,8 @@ double parse_number(std::string_view text, std::string_view origin) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || !std::isfinite(value)) {
     const bool comma = text.find(',') != std::string_view::npos;
-    throw Error(ExitCode::usage,
-                text.empty() ? fmt::format("{}: a number is missing", origin)
-                             : fmt::format("{}: '{}' is not a finite number{}", origin, text,
-                                           comma ? " (decimals with a point: 0.1)" : ""));
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number{}", origin, text,
+                                             comma ? " (decimals with a point: 0.1)" : ""));
   }
   return value;
 }
