@@ -13,12 +13,13 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
            method: str = "fast") -> tuple[np.ndarray, int]:
     """Connected components of an image or a graph. Returns (labels, number of components).
 
-    what: an image is an array of 1 to 4 dimensions. Its foreground is every pixel that is not 0, or
-        every pixel >= `threshold`. With `equal`, all pixels belong to components, and only
+    what: an image is an array of 1 to 4 dimensions. Its foreground is all pixels that are not 0, or
+        all pixels >= `threshold`. With `equal`, all pixels belong to components, and only
         neighbours of equal value are joined. Neighbours lie along the axes (4 in two dimensions);
         with `periodic`, the first and last pixels along an axis are neighbours, too.
-        A Graph is joined by all its bonds, or by those where `occupied` [bonds] is true.
-    method: "fast", or a method of the papers (`rewise label --help`). All give the same labels.
+        The sites of a Graph are joined by all bonds, or by those where `occupied` [bonds] is true.
+    method: "fast", or a published method (listed by `rewise label --help`). All give the same
+        labels.
 
     labels: uint32, of the shape of the image, or [sites]. 0 is background; components are numbered
     1, 2, .. in the order of their first elements.
@@ -43,7 +44,7 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
         raise UsageError(f"labels: {pixels.ndim} dimensions are out of range (1..4)")
     if equal and pixels.dtype.kind in "iu" and pixels.size > 0 and \
             max(int(pixels.max()), -int(pixels.min())) > 2**53:
-        # Different values could become equal as doubles, so number them.
+        # Different integers could become equal as doubles, so replace them by their ranks.
         pixels = np.unique(pixels, return_inverse=True)[1].reshape(pixels.shape)
     rule = "equal" if equal else "nonzero" if threshold is None else "threshold"
     return _core.label_image(pixels.astype(np.float64, copy=False), rule,

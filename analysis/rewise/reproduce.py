@@ -3,34 +3,37 @@
 
     reproduce.py NAME|FILE.toml --program REWISE --figures DIR --version V --device cpu
 
-Reads the description of the figure, makes its runs by commands of the program (reproduce_runs.py,
-reproduce_times.py), judges the checks (reproduce_checks.py), and writes OUT/curves.json and a
-folder with curves.json and CSV files for each run. Finished runs are kept in OUT/runs. The program
-draws the plots afterwards.
+Reads the description of the figure, executes its runs by commands of the program
+(reproduce_runs.py, reproduce_times.py), evaluates the checks (reproduce_checks.py), and writes
+OUT/curves.json and, for each run, a folder with curves.json and CSV files. Finished runs are kept
+in OUT/runs. The program draws the plots afterwards.
 
 A description is TOML:
 
-    title, paper, found   what the figure shows, where, and what the paper says about it
-    note                  what to know about ours (optional)
-    [[run]]               name, kind and parameters (RUN_KEYS); [run.quick] and [run.paper] add
-                          those of a scale
-    [[panel]]             run, table, x, y and how to draw them (plots/plot_curves.py); theirs: the
-                          numbers that text, tables and captions of the paper give for its curves:
-                          label, source, and x and y, or x alone (vertical lines), y alone
-                          (horizontal ones), or the slope of a power law in x
-    [[check]]             claim; relation (less, greater, near, least) between left and right, or
-                          left and `among`; CHECK_KEYS has the rest
+    title                 what the figure shows
+    paper                 the paper and its figure or table
+    found                 what the paper says about it
+    note                  a remark on our results (optional)
+    [[run]]               name, kind and parameters (RUN_KEYS); [run.quick] and [run.paper] add or
+                          replace parameters at that scale
+    [[panel]]             run, table, x, y and how to draw them (plots/plot_curves.py)
+    [[panel.theirs]]      numbers that the text, tables or captions of the paper give for its
+                          curves: label, source, and x and y, x alone (vertical lines), y alone
+                          (horizontal lines), or the slope of a power law in x
+    [[check]]             claim, and a relation between left and right (less, greater, near), or
+                          `least`: left is smaller than all of the list `among`
 
 A side of a check is "run[key=value,..].metric" or a number. size=SMALLEST and size=LARGEST select
-one of the run's sizes. Further keys of a check:
+the smallest or largest size of the run. Further keys of a check:
 
     factor      multiplies the right side
     tolerance   allowed difference for `near`, in addition to the errors
     source      where a number comes from
     why         an explanation that is printed if our result disagrees
-    scale       make the check only at this scale
+    scale       evaluate the check only at this scale
     needs_gpu   the verdict is "undecided" without a GPU
-    ratio       also print the factor between both sides
+    ratio       for `less` and `greater`: print the factor between both sides instead of their
+                difference in standard errors
 
 Long texts may be lists of lines.
 
@@ -137,7 +140,7 @@ def read_table(origin, table, keys, others=()):
 
 
 def tables(origin, root, key):
-    """The tables of an array of tables, each with its position for messages."""
+    """[(position for messages, table)] of the array of tables `key`."""
     entries = root.get(key, [])
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         fail(f"{origin}: {key}", "a list of tables is needed")
@@ -145,7 +148,7 @@ def tables(origin, root, key):
 
 
 def read_run(origin, table, scale):
-    """A run at a scale."""
+    """Reads a run, with its parameters at a scale."""
     from . import reproduce_runs, reproduce_times
 
     own = {key: value for key, value in table.items() if key not in SCALES}
@@ -202,7 +205,8 @@ def read_check(origin, table):
 
 
 def read_figure(text, name, file, scale):
-    """Reads the description of a figure at a scale, as a dict. UsageError names file and key."""
+    """Reads the description of a figure at a scale. Returns a dict. Raises UsageError with file and
+    key."""
     try:
         root = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -242,7 +246,7 @@ def figure_list(folder):
 
 
 def figure_json(figure, results, verdicts, version):
-    """curves.json of a figure, which plots/plot_curves.py draws."""
+    """The content of curves.json of a figure, from which plots/plot_curves.py draws the plots."""
     from .reproduce_checks import DEFINITIONS
 
     parts = {key: figure[key] for key in ("name", "scale", "title", "paper", "found", "note")}
@@ -254,7 +258,7 @@ def figure_json(figure, results, verdicts, version):
 
 
 def report(data, texts):
-    """The result of a figure as text. `texts`: those of its runs."""
+    """The results of a figure as text. `texts`: {name of a run: its text}."""
     lines = [f"{data['title']} ({data['paper']}), scale {data['scale']}", "",
              f"The paper: {data['found']}"]
     lines += [f"Ours: {data['note']}"] if data["note"] else []
@@ -269,7 +273,7 @@ def report(data, texts):
 
 
 def reproduce(options):
-    """Makes the runs, judges the checks and writes the files. Returns the text to print."""
+    """Executes the runs, evaluates the checks and writes the files. Returns the text to print."""
     from . import reproduce_checks, reproduce_runs, reproduce_times
     from .files import write_aside
 

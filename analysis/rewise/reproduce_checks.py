@@ -1,8 +1,8 @@
 """Checks of a figure of `rewise reproduce`. A check compares two numbers of our results, or one of
 ours with one of the paper, and gives a verdict on a claim of the paper.
 
-Results are sets of curves as in curves.json (src/store/FORMATS.md), by the name of the run. A check
-is a dict as reproduce.read_figure() gives it.
+`results` is {name of a run: its set of curves, as in curves.json (src/store/FORMATS.md)}. A check
+is a dict from reproduce.read_figure().
 """
 
 import dataclasses
@@ -26,8 +26,8 @@ DEFINITIONS = (
 
 @dataclasses.dataclass
 class Side:
-    """A number in a check. If `beyond` is true, `value` is only a lower bound of it. Numbers of the
-    paper have no keys, run and metric."""
+    """A number in a check. If `beyond` is true, `value` is only a lower bound of the number. A
+    number of the paper has no keys, run and metric."""
     value: Value
     beyond: bool = False
     keys: dict = dataclasses.field(default_factory=dict)
@@ -45,8 +45,8 @@ def find_metric(data, keys, metric, origin):
 
 
 def size_of(word, data):
-    """The edge length for a key `size`. SMALLEST and LARGEST depend on the sizes of the run, which
-    differ between scales."""
+    """Replaces SMALLEST and LARGEST, as values of the key `size`, by the smallest and largest edge
+    of the run. Runs have different sizes at different scales."""
     if word not in ("SMALLEST", "LARGEST"):
         return word
     sizes = [float(row["keys"]["size"]) for row in data["metrics"] if "size" in row["keys"]]
@@ -56,7 +56,8 @@ def size_of(word, data):
 
 
 def horizon_of(metric):
-    """The metric that is a lower bound of this time if the time was not found; "" if none is."""
+    """The name of the metric that gives a lower bound of the time `metric` if the run ended before
+    that time; "" if there is none."""
     if metric.startswith("equilibrium_"):
         return "apart_until_" + metric.removeprefix("equilibrium_")
     if metric.startswith("tau_"):  # tau_m2_seconds
@@ -68,7 +69,7 @@ def horizon_of(metric):
 
 
 def side_of(text, results):
-    """A side of a check: "run[key=value,..].metric", or a number."""
+    """Evaluates a side of a check: "run[key=value,..].metric", or a number."""
     if "[" not in text:
         try:
             return Side(Value(float(text), 0))
@@ -172,7 +173,7 @@ def sides_of(check, results):
 
 
 def judge_least(check, results):
-    """Whether the left side is the smallest of all."""
+    """Judges whether the left side is smaller than all of check["among"]."""
     left = side_of(check["left"], results)
     others = [side_of(text, results) for text in check["among"]]
     verdicts = [less(left, other) for other in others]
@@ -182,7 +183,7 @@ def judge_least(check, results):
 
 
 def judge_near(check, results):
-    """Whether both sides are equal."""
+    """Judges whether both sides are equal within the tolerance."""
     left, right, left_text, right_text = sides_of(check, results)
     off = abs(left.value.value - right.value.value)
     text = f"{left_text} and {right_text}"
@@ -200,7 +201,7 @@ def judge_near(check, results):
 
 
 def judge_order(check, results):
-    """Whether the left side is the smaller one ("less") or the larger one ("greater")."""
+    """Judges whether the left side is smaller ("less") or larger ("greater") than the right one."""
     left, right, left_text, right_text = sides_of(check, results)
     smaller = check["relation"] == "less"
     verdict = less(left, right) if smaller else less(right, left)

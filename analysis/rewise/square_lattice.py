@@ -2,10 +2,10 @@
 
     python3 -m rewise.square_lattice TC-TABLE.csv [--p P ..] [--out NEW.csv]
 
-The tree condition (analysis/README.md, "Tree condition without simulation") for the p of an
-existing table, and for these further p: rule `add` at all p, rules `rewire` and `swap` to first
-order in p, up to p = 3.2e-4. Compares the values of the table's simulations with these, and writes
-a table that rewise.plots.tc_table reads.
+Solves the tree condition (analysis/README.md, "Tree condition without simulation") for the p of an
+existing table and those of --p. Rule `add` is exact at all p. Rules `rewire` and `swap` are treated
+to first order in p, up to p = 3.2e-4. Compares the simulated values of the table with the results,
+and writes a table that rewise.plots.tc_table reads.
 """
 
 import argparse
@@ -19,21 +19,22 @@ import numpy as np
 from .plots import tc_table
 
 # <M^2>/N = sum of SERIES[n] v^n, v = tanh(beta) (Orrick, Nickel, Guttmann & Perk, J. Stat. Phys.
-# 102, 795 (2001), who have many more).
+# 102, 795 (2001), which has many more terms).
 SERIES = (1, 4, 12, 36, 100, 276, 740, 1972, 5172, 13492, 34876, 89764, 229628, 585508, 1486308,
           3763460, 9497380, 23918708, 60080156, 150660388, 377009300)
 AMPLITUDE = 0.9625817323087721  # of |1 - Tc/T|^(-7/4) (Barouch, McCoy & Wu 1973)
 CRITICAL = math.log(1 + 2**0.5) / 2  # 1/Tc
-LARGEST = 3.2e-4  # p for which the first order is used
+LARGEST = 3.2e-4  # largest p at which the first order in p is used
 
 
 class Susceptibility:
     """X(beta) = <M^2>/N of the square lattice above Tc.
 
     Near Tc it is A tau^(-7/4) s^(-1/2) (1 + tau^2/2 - tau^4/12) + B with s = sinh(2 beta) and
-    tau = (1/s - s)/2 (the same source); B is nearly constant. The first six powers
-    (1 - v/v_c)^(k - 7/4) of the first term are summed exactly, and what the coefficients of the
-    series contain beyond these term by term: it falls as 1/n^2, and its tail is continued so.
+    tau = (1/s - s)/2 (the source of SERIES); B is nearly constant. The first term is expanded in
+    powers (1 - v/v_c)^(k - 7/4), and the six leading powers are summed in closed form. Their
+    coefficients are subtracted from SERIES, and the remainder is summed term by term. It falls as
+    1/n^2, with different amplitudes for even and odd n, and is extrapolated in this form.
     """
 
     def __init__(self, terms=len(SERIES)):
@@ -80,28 +81,29 @@ def bond_energy(beta):
 
 
 def diluted(beta, removed):
-    """beta of the plain lattice that is equivalent to one without a fraction `removed` of its
-    bonds, to first order."""
+    """The beta at which the plain lattice is equivalent to a lattice at `beta` that lacks a
+    fraction `removed` of its bonds, to first order in `removed`."""
     return beta - removed * math.sinh(beta) / (math.cosh(beta)
                                                - bond_energy(beta) * math.sinh(beta))
 
 
 def log_lambda(rule, p, temperature, susceptibility):
-    """ln lambda of the tree condition, or infinity below the transition of the bare lattice."""
+    """ln lambda of the tree condition lambda = 1; infinity below the transition temperature of the
+    lattice without shortcuts."""
     beta = 1 / temperature
     t = math.tanh(beta)
     if rule == "add":
         return math.log(4 * p * t * susceptibility(beta)) if beta < CRITICAL else math.inf
 
-    def off(at):  # <s M> of an end of a removed bond, in units of X
+    def off(at):  # <s M> / X, s the spin at one end of a removed bond
         return math.exp(-beta) / (math.cosh(beta) - bond_energy(at) * math.sinh(beta))
 
     removed, field = p - p * p / 4, None
     if rule == "swap":
         e = bond_energy(beta)
-        g = (e - t) / (1 - t * e)  # of the ends of a removed bond
+        g = (e - t) / (1 - t * e)  # <s s'> of the two ends of a removed bond
         removed = field = 0.0
-        for k in range(2, 20):  # rings of k regions
+        for k in range(2, 20):  # rings of k regions (analysis/README.md, "Rule swap")
             share = (p / 2)**(k - 1) * (k * (1 - p) + (k - 1) * p / 2)
             around = (t * g)**(k - 1)
             coupling = t * around
@@ -133,10 +135,10 @@ def sizes():
 
 
 def tc_with_error(rule, p):
-    """Tc and its error: of the series (from a version with two terms less) and, for `rewire` and
-    `swap`, of the first order in p. Compared with simulations, its neglected terms raise Tc by
-    0.3 p (Tc - Tc(0)) at p = 0.003 and 0.01. The error is p (Tc - Tc(0)), since the factor may grow
-    slowly as p falls."""
+    """Tc and its error. The error of the series is the difference from a series with two terms
+    fewer. `rewire` and `swap` add the error of the first order in p: in simulations at p = 0.003
+    and 0.01 the higher orders raise Tc by 0.3 p (Tc - Tc(0)); the error used is p (Tc - Tc(0)),
+    since the factor 0.3 may grow slowly as p falls."""
     value, shorter = (critical_temperature(rule, p, size) for size in sizes())
     of_series = abs(value - shorter)
     of_order = 0 if rule == "add" else p * (value - 1 / CRITICAL)

@@ -1,5 +1,5 @@
-"""Finds the schedule M:W with the smallest errors of m^2 and U per second, or of q^2 with replica
-exchange (`rewise tune`)."""
+"""Finds the schedule M:W that gives the smallest errors of m^2 and U (with replica exchange: of
+q^2) for a given computing time (`rewise tune`)."""
 
 import json
 import math
@@ -42,16 +42,18 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
     exchange: replica exchange between several temperatures, a list or {"from": 0.8, "to": 2.0} as
         in simulate(), for spin glasses: schedules are compared by q^2, the squared overlap of two
         replicas, at the temperature where it decorrelates most slowly. `replicas` must be even.
-        UsageError where the budget is too short to reach equilibrium.
+        Raises UsageError if the budget is too short to reach equilibrium.
     houdayer: Houdayer's cluster moves in all schedules, as in simulate(); needs exchange.
-    schedules: those to compare, such as ["1:0", "1:1", "swendsen-wang/4:1"]; default: about twenty.
+    schedules: schedules to compare, such as ["1:0", "1:1", "swendsen-wang/4:1"]; None: about
+        twenty.
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
         simulate().
-    keep_all: measure slow schedules to the end, too, instead of dropping them early.
+    keep_all: measure all schedules to the end, instead of dropping slow ones early.
 
-    The rank is by `worth`, independent measurements of m^2 and U per second (analysis/README.md
-    "What a schedule is worth"). It depends on measured times, so that two calls may differ.
+    Schedules are ranked by `worth`, the number of independent measurements of m^2 and U per second
+    (analysis/README.md, "What a schedule is worth"). This depends on measured times, so two calls
+    may give different results.
     """
     given = locals()
     if not isinstance(graph, Graph):
@@ -120,8 +122,8 @@ class Tuning:
     @property
     def candidates(self) -> list[dict[str, Any]]:
         """A dict per candidate, the best first: schedule, cluster, worth (independent measurements
-        of m^2 and U per second), rate (decorrelated measurements of m^2 per second), ..; with
-        replica exchange both with respect to q^2"""
+        of m^2 and U per second), rate (decorrelated measurements of m^2 per second), and more. With
+        replica exchange, worth and rate refer to q^2."""
         return sorted(self._setting["candidates"], key=lambda c: c["rank"])
 
     def rows(self) -> list[list[str]]:

@@ -1,5 +1,5 @@
-// The bytespin engine on a CUDA device. Queues the kernels of all replicas on a stream and waits
-// only if the caller needs numbers.
+// The bytespin engine on a CUDA device. The kernels of all replicas are queued on one stream. The
+// host waits at the end of each advance() and when a caller needs results.
 #include "src/bytespin/engine_cuda.hpp"
 
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ struct WaitAtEnd {
   ~WaitAtEnd() { device.finish(); }
 };
 
-// Divides the time of a mixed schedule between its two kinds of updates. Events on the stream time
-// the first cycles, without waiting for the device in between.
+// Measures which share of the time of a mixed schedule its cluster updates take. Events on the
+// stream time the first cycles, so the host does not wait for the device in between.
 class PhaseTimer {
  public:
   PhaseTimer(const Schedule& schedule, cudaStream_t stream)
@@ -44,12 +44,12 @@ class PhaseTimer {
     for (std::size_t n = 0; n < 3 * kCycles; ++n) events_.emplace_back(true);
   }
 
-  // Called in this order in every cycle.
+  // Call these in this order in every cycle.
   void start_local() { record(); }
   void start_cluster() { record(); }
   void end_cycle() { record(); }
 
-  // Divides `seconds` of updates. Call after waiting for the stream.
+  // The share of cluster updates in the measured time. Call after waiting for the stream.
   double cluster_fraction() const {
     double local = 0, cluster = 0;
     for (std::size_t n = 0; n + 2 < recorded_; n += 3) {
@@ -99,13 +99,13 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
-  // Queues `updates` updates, starting at the replicas' step.
+  // Queue `updates` updates, starting at on_device_.step, and advance that step.
   void local_updates(std::uint32_t updates);
   void cluster_updates(std::uint32_t updates);
   // Adds the cluster sums on the device to those on the host; waits for the device. Returns the
   // number of sites of the clusters found (undefined for Swendsen-Wang).
   std::uint64_t fetch_sums();
-  void queue_measurement();  // into measured_
+  void queue_measurement();  // of all replicas, with results in measured_
 
   void read_part(std::size_t replica, std::span<std::uint8_t> out) const override;
   void write_part(std::size_t replica, Bytes spins) override;
@@ -119,10 +119,11 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   DeviceBuffer<std::uint8_t> spins_;           // [replicas][stride]
   DeviceBuffer<unsigned long long> measured_;  // [replicas] unequal, [replicas][measured_counts()]
   DeviceReplicas on_device_;
-  // [replicas] sizes, then [replicas][2] quartic (few-cluster: visited sites, 0)
+  // [replicas] sums of cluster sizes (DeviceReplicas::pending), then [replicas][2] the quartic sums
+  // of Swendsen-Wang updates, low and high (few-cluster: number of visited sites, 0)
   DeviceBuffer<unsigned long long> pending_sums_;
   DeviceBuffer<std::int64_t> sums_;  // allocated by the first measure_on_device()
-  // Only the requested cluster update exists.
+  // At most one of these is set: the requested cluster update, from its first use on.
   std::unique_ptr<WolffCuda> wolff_;
   std::unique_ptr<FewClusterCuda> few_cluster_;
   std::unique_ptr<SwendsenWangCuda> swendsen_wang_;
@@ -136,8 +137,8 @@ BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
   if (methods.wolff == WolffMethod::automatic) {
     methods.wolff = default_wolff_method(outline(plan_), replicas());
   }
-  // Of an imported graph no tile has a bond inside: its bonds are united one by one, 1.4 times as
-  // fast.
+  // The tiles of an imported graph contain no bonds, so `fast` has no advantage. Uniting its bonds
+  // one by one is 1.4 times as fast.
   if (methods.label == LabelMethod::fast && plan_.lattice.dim == 0) {
     methods.label = LabelMethod::union_find_sew;
   }

@@ -1,23 +1,29 @@
-// A rank's subdomain on a CUDA device: the kernels of the engine in one process (engine_cuda.cpp)
-// work on a part of every replica (device_part.hpp). Every replica has room for all its sites, so
-// that sites keep their numbers; memory beyond the slab, its halo and the far ends of its bonds is
-// unused. Messages are sent from device to device (engine/device_mail.hpp). In each colour of a
-// sweep the modified cells and the slab's outer planes are updated first, on a stream of their own,
-// and exchanged (Ising spins as bits) while the planes between are updated.
+// A rank's subdomain on a CUDA device. It runs the kernels of the single-process engine
+// (engine_cuda.cpp) on a slab of every replica (device_part.hpp). The device stores full-length
+// replicas, so that site numbers do not change; only the slab, its halo and the other ends of its
+// rewired bonds ("far ends") are used. Messages are sent from device to device
+// (engine/device_mail.hpp).
 //
-// Swendsen-Wang (swendsen_wang_fused.hpp): the slab's tiles are labelled and joined on the device.
-// Then, as on CPUs (shared.cpp), the ends of bonds are sent to the slab where the bond begins,
-// which lists the pairs of labels that it joins. All ranks receive these pairs, and each unites
-// them on its device (faster where rewired bonds make millions of pairs): clusters of several slabs
-// get the smallest label of all. The sizes of their parts are sent with the pairs of the next
-// update and summed by the rank that the cluster's label selects, on the urgent stream,
-// concurrently with the next tiles. Between peers all of this is queued and kernels read the memory
-// of other ranks: the host does not wait for a device within a batch of updates. If no bond is
-// rewired, the next update's bonds are drawn during the exchange. Between updates of a run the
-// spins stay in the format of that path; halo and far ends follow at the end.
+// Sweeps: for each colour, the modified cells and the two outer planes of the slab are updated
+// first, on the urgent stream. They are exchanged (Ising spins as bits) while the main stream
+// updates the inner planes.
 //
-// With the method `kalentev` an update has the two stages of Komura & Okabe 2013: label equivalence
-// within the slab on the device (slab_labels_cuda.hpp), then between slabs, pass by pass, on hosts.
+// Swendsen-Wang (swendsen_wang_fused.hpp):
+//   1. The slab's tiles are labelled and joined on the device.
+//   2. Each bond between two slabs belongs to the slab where it begins. The label and spin of its
+//      other end are sent there, and that rank lists the pairs of labels that occupied bonds join
+//      (as on CPUs, shared.cpp).
+//   3. All ranks receive all pairs, and each unites them on its device. A cluster of several slabs
+//      gets its smallest label.
+//   4. The number of sites of such a cluster in each slab (a "part") is sent with the pairs of the
+//      next update. A rank chosen by the cluster's label sums the parts on the urgent stream, while
+//      the next tiles are labelled.
+// Between peers (device_mail.hpp) kernels read the memory of other ranks, and the host does not
+// wait for a device within a batch of updates. The spins keep the format of FusedSwendsenWang
+// within a batch. Halo and far ends are fetched after the last batch.
+//
+// The method `kalentev` has the two stages of Komura & Okabe 2013: label equivalence within the
+// slab on the device (slab_labels_cuda.hpp), then between slabs on the hosts, pass by pass.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +57,8 @@ std::uint32_t tile_planes(const Lattice& lattice) {
                   [&]<int kDim>() { return 1u << (kDim >= 2 ? tile_bits<kDim>(kDim - 1) : 0); });
 }
 
-// Slabs end at tile borders if there are enough tiles for all ranks and the updates need it.
+// Slab borders are multiples of this number of planes: the height of a tile for Swendsen-Wang
+// updates by FusedSwendsenWang, if there are enough tiles for all ranks, else 1.
 std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
                            int ranks) {
   if (method == LabelMethod::kalentev) return 1;
@@ -98,7 +105,7 @@ class CudaSubdomain final : public BytespinSubdomain {
 
   cudaStream_t stream() const { return device_.get(); }
   std::uint8_t* spins_of(std::uint64_t replica) { return spins_.data() + replica * stride_; }
-  DevicePart rows() const;  // of tiles
+  DevicePart rows() const;  // the rows of tiles of this slab
   void check_memory() const;
   void upload_exchanged();
   void upload_measured_bonds();
@@ -114,11 +121,12 @@ class CudaSubdomain final : public BytespinSubdomain {
   void exchange_lists(std::uint64_t replica, std::uint32_t update, bool pairs);
   void add_parts(std::uint64_t replica, std::uint32_t update);
   AdoptedLabels adopted(std::uint64_t replica);
-  // Work queued on one stream from here on waits for all earlier work of the other stream.
+  // Makes later work on the urgent stream wait for the work now queued on the main stream.
   void urgent_follows() {
     done_.record(stream());
     done_.hold(urgent_.get());
   }
+  // The same with the streams exchanged.
   void follow_urgent() {
     urgent_done_.record(urgent_.get());
     urgent_done_.hold(stream());
@@ -141,38 +149,38 @@ class CudaSubdomain final : public BytespinSubdomain {
   DeviceBuffer<RewiredSlot> measured_bonds_;
   DeviceReplicas on_device_;
 
-  // For each colour, the spins that other ranks receive and send, rank by rank in multiples of 128:
-  // outer planes and far ends.
+  // The spins of one colour that this rank sends to (or receives from) other ranks: outer planes
+  // and far ends. They are ordered by rank and padded to a multiple of 128 for each rank.
   struct ColourExchange {
     DeviceBuffer<Site> sites;
-    std::vector<std::uint64_t> count;  // as with_
+    std::vector<std::uint64_t> count;  // [with_] sites per rank
     DeviceBuffer<std::uint8_t> spins;  // [replicas][sites] bits or bytes
   };
-  std::vector<int> with_;  // ranks
+  std::vector<int> with_;  // ranks that exchange spins with this one
   ColourExchange sent_[2], received_[2];
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
-  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for kalentev, instead of all that follows
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for `kalentev`, with joining_ only
   std::vector<JoiningBonds> joining_;            // [ranks]
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> inside_, incoming_, outgoing_;  // both ends here; one end here
+  DeviceBuffer<RewiredSlot> inside_, incoming_, outgoing_;  // inside_: both ends here
   DeviceBuffer<std::uint32_t> incoming_places_;
   DevicePlan joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
   DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
   DeviceBuffer<unsigned long long> pairs_,
-      met_;  // of this slab's borders; two sets of pairs, used alternately
+      met_;  // as in SlabEdges; two lists of pairs, used alternately
   std::uint32_t pairs_turn_ = 0;
-  // Copies of the lists of all ranks, if this device cannot read them in place.
+  // Memory for copies of the lists of all ranks, for devices that cannot read them in place.
   struct GatheredLists {
-    std::vector<std::uint64_t> first;  // [ranks + 1] where their lists begin
+    std::vector<std::uint64_t> first;  // [ranks + 1] index in `words` where each list begins
     DeviceBuffer<unsigned long long> words;
-    std::uint64_t most = 0;  // words of the longest list, without its first word
+    std::uint64_t most = 0;  // maximum length of a list, without its first word (the count)
   };
   GatheredLists all_pairs_, all_parts_;
   GatheredLists gathered(std::uint64_t own_most);
-  // Addresses of ends and lists, row by row: the ends, two sets of pairs, parts [2][replicas].
+  // Addresses of the data of all ranks. Rows: ends, pairs [2], parts [2][replicas].
   using Address = const unsigned long long*;
   std::vector<Address> addresses_;  // [rows][1 + ranks]
   DeviceBuffer<Address> addresses_on_device_;
@@ -183,11 +191,12 @@ class CudaSubdomain final : public BytespinSubdomain {
   // Clusters of several slabs in the current update.
   DeviceBuffer<std::uint32_t> nodes_, adopted_count_;  // [replicas][labels], [replicas]
   DeviceBuffer<Site> smallest_;                        // [replicas][labels]
-  DeviceBuffer<unsigned long long> parts_;      // [2][replicas][1 + labels], alternating by update
-  DeviceBuffer<unsigned long long> part_sums_;  // [batch][replicas][3] as if they were clusters
-  DeviceBuffer<unsigned long long> border_sums_;  // likewise of clusters of several slabs
+  DeviceBuffer<unsigned long long> parts_;  // [2][replicas][1 + labels], alternating by update
+  // [batch][replicas][3] n^2 and n^4 of parts, as if each part were a cluster
+  DeviceBuffer<unsigned long long> part_sums_;
+  DeviceBuffer<unsigned long long> border_sums_;  // likewise, of whole clusters of several slabs
   std::uint64_t most_labels_ = 0;
-  std::unique_ptr<DeviceMail> mail_;  // destroyed first
+  std::unique_ptr<DeviceMail> mail_;  // the last member, so it is destroyed first
 };
 
 CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
@@ -249,8 +258,7 @@ void CudaSubdomain::check_memory() const {
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * replicas_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
     need += FusedSwendsenWang::bytes(plan, replicas, rows());
-    // Memory for the exchange between slabs, in words of 8 bytes; the table of labels is most of
-    // it.
+    // The exchange between slabs, in words of 8 bytes per end. Most of it is the label table.
     std::uint64_t ends = 2 * plane_;
     for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
@@ -261,7 +269,7 @@ void CudaSubdomain::check_memory() const {
                  "use more devices, or reduce replicas, temperatures or the size");
 }
 
-// Both ranks list the sites in the same order.
+// Sender and receiver sort the exchanged sites, so both use the same order.
 void CudaSubdomain::upload_exchanged() {
   if (transport_.size() == 1) return;
   std::vector<FarSites> all(static_cast<std::size_t>(transport_.size()));
@@ -304,9 +312,10 @@ void CudaSubdomain::upload_exchanged() {
   }
 }
 
-// The correction of a count for rewired bonds. Each rewired bond is counted by the slab where it
-// begins, the removed lattice bond by the slab where that begins. An entry of the list holds both:
-// if only one of them begins here, the other is replaced by a bond of a site with itself.
+// Measurements count the bonds of the bare lattice, then add rewired bonds and subtract the lattice
+// bonds that they replaced. Each bond is counted on the rank where it begins. These may be two
+// ranks, so an entry of `bonds` has only one of the two: a rewired bond with a slot that is no
+// lattice bond, or a removed lattice bond with a pair of equal sites, which adds nothing.
 void CudaSubdomain::upload_measured_bonds() {
   const BondSlots& slots = plan_->bond_slots;
   std::vector<RewiredSlot> bonds;
@@ -320,7 +329,7 @@ void CudaSubdomain::upload_measured_bonds() {
   device_.wait();
 }
 
-// On the urgent stream.
+// Queues the exchange of one colour on the urgent stream.
 void CudaSubdomain::exchange(IndexRange replicas, int colour) {
   if (transport_.size() == 1) return;
   const bool bits = !plan_->potts;
@@ -363,7 +372,7 @@ void CudaSubdomain::fetch(std::uint64_t replica) {
   mail_->finish(urgent_.get());
 }
 
-// Each half of a colour reads results of both halves of the other colour.
+// The outer and the inner planes of a colour both read outer and inner planes of the other colour.
 void CudaSubdomain::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
@@ -377,7 +386,7 @@ void CudaSubdomain::sweep(std::uint64_t step) {
   }
 }
 
-// Fetches all replicas at once, because the engine requests them together.
+// Ignores what.replicas: the engine always advances all replicas together (shared.cpp).
 void CudaSubdomain::advance(const Advance& what) {
   device_.use();
   std::uint64_t step = what.step;
@@ -498,7 +507,7 @@ CudaSubdomain::GatheredLists CudaSubdomain::gathered(std::uint64_t own_most) {
   return all;
 }
 
-// Buffers are reused between exchanges of equal size, which is the usual case.
+// Copies the addresses only if they have changed, which is rare because buffers are reused.
 const CudaSubdomain::Address* CudaSubdomain::on_device(std::uint64_t row,
                                                        std::span<const Address> addresses) {
   const std::uint64_t first = row * (1 + joining_.size());
@@ -561,7 +570,8 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   }
 }
 
-// Labels of the first plane of the next slab, then of the far ends of bonds that begin here.
+// Returns the labels of the first plane of the next slab, then of the far ends of bonds that begin
+// here.
 std::vector<Site> CudaSubdomain::far_labels(std::uint64_t replica) {
   std::vector<Site> own = slab_labels_->border_labels(replica);
   std::size_t outgoing = 0;
@@ -662,7 +672,8 @@ RankEnds CudaSubdomain::exchange_ends() {
   return {on_device(0, reached(out, in)), ends_first_.data()};
 }
 
-// Exchanges the pairs of all ranks and the parts of the previous update.
+// Exchanges the lists of all ranks: if `pairs`, those of this update; if update > 0, also the parts
+// of the previous update.
 void CudaSubdomain::exchange_lists(std::uint64_t replica, std::uint32_t update, bool pairs) {
   std::vector<Message> out, in;
   const auto add = [&](unsigned long long* own, GatheredLists& all) {
@@ -700,7 +711,7 @@ std::vector<CudaSubdomain::Address> CudaSubdomain::reached(std::span<const Messa
   return at;
 }
 
-// Sums of the previous update, from the lists just received.
+// Adds the clusters of several slabs of the previous update, from the lists just received.
 void CudaSubdomain::add_parts(std::uint64_t replica, std::uint32_t update) {
   if (update == 0) return;
   launch_border_sums(static_cast<std::uint32_t>(transport_.rank()), parts_lists_, {table_.data()},
@@ -708,7 +719,7 @@ void CudaSubdomain::add_parts(std::uint64_t replica, std::uint32_t update) {
   launch_clear_table(parts_lists_, {table_.data()}, urgent_.get());
 }
 
-// Queues the sizes for all replicas, after the stream's current work.
+// Queues the computation of the parts of all replicas, after the work now on the main stream.
 void CudaSubdomain::size_parts(std::uint32_t update) {
   urgent_follows();
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
@@ -719,8 +730,8 @@ void CudaSubdomain::size_parts(std::uint32_t update) {
   adopted_count_.clear(urgent_.get());
 }
 
-// The device has summed every part as if it were a cluster. The parts of clusters of several slabs
-// are subtracted, and one rank adds the combined clusters.
+// The device sums count every part of a cluster of several slabs as a cluster. Here these parts are
+// subtracted (part_sums_), and the whole clusters are added (border_sums_). Rank 0 gets the total.
 void CudaSubdomain::sum_batch(std::uint32_t updates) {
   if (mail_) mail_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;

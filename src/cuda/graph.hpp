@@ -1,6 +1,8 @@
-// Work captured once and replayed by a single call (CUDA graphs), and a second stream within it.
-// Capture records what is queued on a stream, and on streams that wait for it, without running it.
-// Do not wait or allocate during capture. Move-only.
+// Owners of CUDA graphs and events, and a side branch of a stream.
+//
+// A CUDA graph is work that is captured once and replayed by a single call. Capture records the
+// work queued on a stream, and on streams that wait for it, without running it. Do not wait for the
+// device or allocate device memory during capture.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,6 +14,7 @@
 
 namespace rewise {
 
+// Move-only.
 class CudaGraph {
  public:
   // Captures the work that `queue()` queues on `stream`.
@@ -68,7 +71,7 @@ class CudaEvent {
   void record(cudaStream_t stream) const { check_cuda(cudaEventRecord(handle_, stream)); }
   // Work queued on `stream` from here on waits for the recorded point.
   void hold(cudaStream_t stream) const { check_cuda(cudaStreamWaitEvent(stream, handle_, 0)); }
-  // Waits on the host and throws errors of the work before the point.
+  // Blocks the host until the point is reached. Throws errors of the work before it.
   void wait() const { check_cuda(cudaEventSynchronize(handle_), "waiting for the device"); }
   // Both events must be timed, recorded and reached.
   double seconds_since(const CudaEvent& start) const {

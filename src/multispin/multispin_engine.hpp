@@ -1,5 +1,5 @@
-// The part of the multispin engine that CPU and CUDA have in common: word groups of 32 replicas
-// with a word per site (layout.hpp), and the thresholds of all temperatures.
+// The part of the multispin engine that CPU and CUDA share: word groups of 32 replicas with one
+// word per site (layout.hpp), and the thresholds of all temperatures.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace rewise::multispin {
 
-// The data of an engine that a device needs; valid as long as the engine.
+// The data of an engine that a device needs. Must not outlive the engine.
 struct EngineView {
   const Graph& graph;
   const Layout& layout;
@@ -19,7 +19,7 @@ struct EngineView {
   const std::vector<LocalTables>& tables;  // [T]
   const std::vector<Threshold>& bond;      // [T]
   const std::vector<GhostBonds>& ghost;    // [T]
-  std::uint32_t groups, word_groups;
+  std::uint32_t groups, word_groups;       // R / 32; T * R / 32
   ReplicaExchange& exchange;
   const std::vector<std::uint32_t>& second_sublattice;
 };
@@ -44,7 +44,7 @@ class MultispinEngine : public EngineBase {
   // Copy the state of replica exchange from the device to exchange_, and back.
   virtual void fetch_exchange() const {}
   virtual void send_exchange() {}
-  // Sets the first configuration of a word group.
+  // Returns the initial spins of a word group.
   Words start_words(std::uint32_t word_group) const;
   std::uint32_t hot_replicas() const;  // bit r: replica r of each word group starts hot
 
@@ -52,7 +52,7 @@ class MultispinEngine : public EngineBase {
   // Whether overlaps of replicas are measured.
   bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
 
-  // The position of a word group within its next step, a sweep or cluster updates.
+  // How far a word group has advanced within its current step: a sweep, or cluster updates.
   struct Place {
     SweepPlace sweep;
     UpdatesAhead ahead{};
@@ -66,8 +66,9 @@ class MultispinEngine : public EngineBase {
   std::vector<GhostBonds> ghost_;             // [T]
   std::vector<Place> places_;                 // [word groups]
   mutable ReplicaExchange exchange_;
-  // With EngineSpec::staggered, unless the sublattices are the colours of the layout: the XOR mask
-  // that inverts the spins of the second sublattice (and undoes Layout::turned). [slots]
+  // [slots] For staggered magnetisations: XOR mask that inverts the spins of the second sublattice
+  // and undoes Layout::turned. Empty without EngineSpec::staggered, and if the sublattices are the
+  // colours of the layout and Layout::turned is empty.
   std::vector<std::uint32_t> second_sublattice_;
 
  private:

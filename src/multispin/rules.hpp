@@ -1,12 +1,12 @@
-// The use of random numbers in the multispin engine. All implementations (CPU and CUDA, vectorised
-// or not, dense or sparse) follow these rules and therefore make the same moves.
+// How the multispin engine uses random numbers. All implementations (CPU and CUDA, vectorised or
+// not, dense or sparse) follow these rules and therefore make the same moves.
 //
-// A word group is 32 replicas at one temperature; word group index group = t * (R / 32) + r / 32,
-// replica bit r % 32; bit 1 is spin up. Digit k (0 = most significant) of all 32 replicas at an
-// address is word k % 4 of call k / 4, so bit r of digits 0..31 is replica r's uniform binary
-// fraction. An event of threshold t happens for a replica if its fraction is below t. Digits are
-// compared one after the other until one differs from the digit of t; later digits need not be
-// drawn.
+// A word group is 32 replicas at one temperature. Replica r at temperature t is bit r % 32 of word
+// group t * (R / 32) + r / 32; a set bit is spin up. At each address the four words of Philox calls
+// 0, 1, .. are binary digits, the most significant first: digit k is word k % 4 of call k / 4. Bit
+// r of all digits is the uniform binary fraction of replica r. An event of threshold t happens for
+// a replica if its fraction is below t. Digits are compared one after the other until one differs
+// from the digit of t; later digits are not needed.
 //
 //   local update   item site, stream metropolis or glauber; once per site and step
 //   bond           item bond, stream bond; once per undirected bond and step
@@ -33,28 +33,30 @@ namespace rewise::multispin {
 
 inline constexpr std::uint32_t kReplicas = 32;  // per word group
 
-// For each replica of a word group, the number of cluster updates beyond those that all have made.
+// For each replica of a word group, the number of cluster updates that it has made beyond those
+// that all replicas of the group have made.
 using UpdatesAhead = std::array<std::uint32_t, kReplicas>;
 
-// Moves of all clusters: which bonds are open, and which replicas flip together.
+// Updates of all clusters. They differ in which bonds are open and which replicas flip together.
 enum class ClusterMove { swendsen_wang, houdayer };
 
 constexpr Stream local_stream(LocalUpdate rule) {
   return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
 }
 
-// How local updates draw.
+// When a local update draws, and what selects its threshold, for a site with k neighbours of which
+// D disagree (local/local.hpp).
 enum class CellRule {
-  downhill,  // Metropolis: flips; a draw only if the energy rises, D < k / 2
-  always,    // Glauber: flips; always a draw, by D
-  in_field   // both, by the number of neighbours that are up (local/local.hpp)
+  downhill,  // Metropolis: by D; draws only if the energy would rise, D < k / 2
+  always,    // Glauber: by D; always draws
+  in_field   // both: by the number of neighbours that favour spin up
 };
 inline CellRule cell_rule(const Model& model, LocalUpdate update) {
   if (model.interactions.has_field()) return CellRule::in_field;
   return certain_downhill(update) ? CellRule::downhill : CellRule::always;
 }
 
-// Calls f.template operator()<kRule>() with a rule.
+// Calls f.template operator()<kRule>() with `rule` as a compile-time constant.
 template <class F>
 auto with_rule(CellRule rule, F&& f) {
   switch (rule) {
@@ -75,7 +77,7 @@ struct Address {
   std::uint32_t step = 0;   // number of this update
 };
 
-// Digit k of a threshold below certainty: 0 or 1, most significant first.
+// Digit k of a threshold t < kCertain: 0 or 1, most significant first.
 RW_HD std::uint32_t threshold_digit(Threshold t, unsigned k) {
   return static_cast<std::uint32_t>(t >> (31 - k)) & 1u;
 }
@@ -95,7 +97,8 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
   return false;
 }
 
-// The same for all replicas of `asking` at once: those in which the event happens.
+// The same for all replicas in the mask `asking` at once. Returns the mask of those in which the
+// event happens.
 RW_HD std::uint32_t replicas_drawn(const Address& at, Stream stream, std::uint64_t item,
                                    std::uint32_t asking, Threshold t) {
   std::uint32_t happens = 0;
@@ -113,7 +116,7 @@ RW_HD std::uint32_t replicas_drawn(const Address& at, Stream stream, std::uint64
 // Cluster updates in a field: which sites are bound to the ghost spin.
 struct GhostBonds {
   bool any = false;  // whether there is a field
-  bool up = true;    // it favours spins that are up
+  bool up = true;    // whether the field favours spin up
   Threshold threshold = 0;
 
   GhostBonds() = default;
@@ -124,7 +127,8 @@ struct GhostBonds {
   static double field_of(const Model& model) {
     return nearest_fixed(model.interactions.uniform_field()) * kFixedUnit;
   }
-  // The replicas of `asking` in which a site of these spins is bound.
+  // The mask of those replicas in `asking` in which the site is bound. `spins`: the word of the
+  // site.
   RW_HD std::uint32_t bound(const Address& at, std::uint64_t site, std::uint32_t spins,
                             std::uint32_t asking) const {
     return replicas_drawn(at, Stream::ghost, site, asking & (up ? spins : ~spins), threshold);
@@ -137,7 +141,7 @@ RW_HD std::uint32_t wolff_seed_site(const Address& at, unsigned replica, std::ui
       word64(random_words(at.seed, Stream::wolff_seed, replica, at.group, 0, at.step), 0), sites);
 }
 
-// The first configuration of a site: cold replicas are up, hot ones random.
+// The initial word of a site: spins of cold (ordered) replicas are up, those of hot ones random.
 RW_HD std::uint32_t start_word(std::uint64_t seed, std::uint32_t group, std::uint32_t site,
                                std::uint32_t hot_replicas) {
   const std::uint32_t random = random_words(seed, Stream::start, site, group, 0, 0).w[0];

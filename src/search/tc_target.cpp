@@ -12,10 +12,12 @@
 namespace rewise {
 namespace {
 
-// Fraction of the target. Above it, a larger size is cheaper than more graphs.
+// If the systematic error exceeds this fraction of the target, a larger size is cheaper than more
+// graphs.
 constexpr double kMaxSystematic = 0.8;
 
-// The crossings that the extrapolation used, and their thermal variants.
+// The crossings that the extrapolation used: from jackknife samples over graphs, and from the
+// thermal noise of each graph (thermal_curve()).
 struct Used {
   std::vector<Jackknifed> numbers, thermal;
 };
@@ -72,8 +74,8 @@ std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointDat
   return sources;
 }
 
-// Whether the amplitudes of the leading term are significant. If not, the neglected terms decrease
-// with the statistical error, too.
+// Whether an amplitude of the leading term differs from 0 by more than two standard errors. If none
+// does, the estimated neglected terms decrease with the statistical error.
 bool drifts(const CrossingFit& fit) {
   for (Eigen::Index k = 1; k < fit.fit.parameters.size(); ++k) {
     const Value amplitude = fit.fit.parameter(k);
@@ -98,8 +100,8 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   const double tc = extrapolation.value.value, target = *config.target_error * tc;
   const double statistical = extrapolation.value.error, total = extrapolation.total().error;
   step.error = total / tc;
-  // An error with few degrees of freedom is sometimes too small, and stopping there would make it
-  // too small systematically. Therefore one standard error of the error is added.
+  // A search that stops at the first small error selects errors that are too small by chance.
+  // Therefore the error is increased by its own standard error.
   const double doubt = 1 + 1 / std::sqrt(2 * std::max(extrapolation.members, 1.0));
   step.reached = std::hypot(statistical * doubt, extrapolation.systematic) <= target;
 
@@ -113,8 +115,9 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   }
   for (double& share : step.share) share /= variance_now;
   if (step.reached) return step;
-  // Ratio of the variance of the fit (neglected terms included) to the reported one. They differ by
-  // the factors for few graphs and misfit, and by the spread of the fits.
+  // allocate() predicts the variance of one fit, neglected terms included. The reported variance
+  // may be larger, because it includes factors for few graphs and misfit and the spread of the
+  // fits. The goal of allocate() is lowered by the ratio of the two.
   const std::vector<WeighedFit> fits{weighed_fit(chosen)};
   const double endless = std::numeric_limits<double>::infinity();
   const double now = allocate(fits, sources, endless, 0).variance;
@@ -133,9 +136,9 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
     }
     return step;
   }
-  // If the error should already be below the target on average, all sources grow.
+  // If the prediction is already below the goal, only the work limits the step.
   const double variance = now > wanted ? wanted : 0;
-  // The needed work minus its uncertainty: the relative error of a variance with n degrees of
+  // The needed work minus one standard error: the relative error of a variance with n degrees of
   // freedom is (2/n)^(1/2).
   const double certain = 1 - std::sqrt(2 / std::max(extrapolation.members, 2.0));
   const double needed = now > wanted ? std::min(certain * all.work, kCertainGrowth * work) : 0;

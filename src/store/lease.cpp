@@ -53,8 +53,7 @@ class KnownLeases {
     return mine_.contains(token);
   }
 
-  // How long a lease has been unchanged since this process first read it, with this token and
-  // modification time.
+  // The time since this process first read the lease with this token and modification time.
   Clock::duration unchanged(const fs::path& path, const std::string& token, double touched) {
     const std::lock_guard lock(mutex_);
     SeenLease& seen = seen_[path.string()];
@@ -81,12 +80,14 @@ KnownLeases& known() {
   return all;
 }
 
-// False if there is no lease file. `now` is the file server's clock.
+// Whether the owner of a lease counts as dead (lease.hpp). False if there is no lease file. `now`:
+// the time by the file server's clock.
 bool is_dead(const fs::path& path, const LeaseOwner& owner, double now,
              const LeaseOptions& options) {
   if (!owner.token.empty() && is_of_this_system(owner)) {
     if (process_is_gone(owner)) return true;
-    if (is_this_process(owner) && !known().is_mine(owner.token)) return true;  // released
+    // This process has released the lease, but the file still exists.
+    if (is_this_process(owner) && !known().is_mine(owner.token)) return true;
   }
   struct stat status;
   if (::lstat(path.c_str(), &status) != 0) return false;  // just released
@@ -125,7 +126,7 @@ class Candidate {
   Temporary file_;
 };
 
-// True if the lease was acquired, false if one exists already.
+// Creates the lease file. Returns false if there is one already.
 bool create_exclusively(Candidate& candidate, const fs::path& lease) {
   if (link_file(candidate.path(), lease) == 0) return true;
   if (errno == EEXIST) return false;
@@ -237,7 +238,7 @@ class Heartbeat {
   void add(const void* lease, std::chrono::milliseconds period, std::function<void()> beat) {
     const std::lock_guard lock(mutex_);
     if (!running_) std::thread([this] { run(); }).detach();
-    running_ = true;  // only if the thread could be started
+    running_ = true;  // not reached if std::thread throws
     beats_[lease] = {period, Clock::now() + period, std::move(beat)};
     wake_.notify_all();
   }
@@ -288,8 +289,8 @@ class Heartbeat {
   bool running_ = false;
 };
 
-// One per process: a forked child gets its own leases and thread. Never destroyed, because the
-// thread runs until the process ends.
+// The Heartbeat of this process. A forked child gets a new one. Never destroyed, because its thread
+// runs until the process ends.
 Heartbeat& heart() {
   static std::mutex mutex;
   static Heartbeat* of_process = nullptr;
@@ -311,14 +312,14 @@ struct Lease::Impl {
       try {
         if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
       } catch (const std::exception&) {
-        // Unreadable or out of memory: the next heartbeat tries again.
+        // The file is unreadable or memory is exhausted: the next heartbeat tries again.
       }
     });
   }
 
   ~Impl() {
     heart().remove(this);
-    // If the file cannot be removed, its token is recorded as released.
+    // If the file cannot be removed, is_dead() still recognises the lease as released.
     known().remove(owner.token);
     try {
       const FolderLock lock(folder_of(path));
@@ -356,8 +357,8 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(impl_, other.impl_);
   return *this;
 }
-// A copy in a forked child does not own the lease. The heartbeat thread does not exist in the child
-// and may have held its mutex at the fork, so the copy is left alone.
+// A forked child does not own the lease. The heartbeat thread may have held its mutex at the fork
+// and does not exist in the child, so ~Impl() could wait for ever. The child therefore leaks impl_.
 Lease::~Lease() {
   if (impl_ && ::getpid() != impl_->owner.pid) static_cast<void>(impl_.release());
 }
@@ -414,7 +415,7 @@ LeaseClaim claim_lease(const fs::path& path, const LeaseOptions& options) {
     if (!is_dead(path, *holder, candidate.now(), options)) return {{}, text, ""};
     me.term = holder->term + 1;
     if (take_over(path, *holder, me, options)) {
-      // The id of a task, the file of a schedule, or the group of an archive.
+      // The id of a task, the name of a schedule file, or the group of a results archive.
       std::string owned = path.stem().string();
       remove_temporaries(folder_of(path), owned.substr(0, owned.rfind(".pack")));
       clear_temporaries(folder_of(path), fmt::format(".{}.", owned));

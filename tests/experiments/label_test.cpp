@@ -1,5 +1,5 @@
-// `rewise label`, run as a user does: images, graphs, its output, and one line of error for each
-// invalid input.
+// Runs `rewise label` as a user does. Tests images, graphs and output, and that each invalid input
+// gives one line of error.
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -156,7 +156,7 @@ TEST_CASE("label: invalid input gives one line of error") {
 TEST_CASE("label writes no checkpoint: a signal ends it at once") {
   Workplace place;
   REQUIRE(place.run("graph --size 128 --metrics off --out g.h5").status == 0);
-  // Runs for minutes if it is not ended.
+  // Without the signal this runs for minutes.
   const pid_t child = place.start("label g.h5 --device cpu --repeat 1048576");
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   ::kill(child, SIGTERM);

@@ -72,7 +72,7 @@ def direction_fault(name, target):
 
 
 def declaration_faults(texts):
-    """Classes that a file declares although only files that it may not include define them."""
+    """Finds files that declare a class whose definition they may not include."""
     defined, declared = collections.defaultdict(set), []
     for name, text in texts.items():
         for word, end in CLASS.findall(text):
@@ -87,7 +87,8 @@ def declaration_faults(texts):
 
 
 def seen_by_nvcc(root, includes):
-    """{file: chain of includes} of every file that a .cu or .cuh file includes, also indirectly."""
+    """{file: chain of includes that leads to it} for all files that .cu and .cuh files include,
+    directly or indirectly."""
     chains = {name: [name] for name in includes if name.endswith((".cu", ".cuh"))}
     todo = list(chains)
     while todo:
@@ -100,8 +101,8 @@ def seen_by_nvcc(root, includes):
 
 
 def cuda_headers(root):
-    """Every header that includes a header of CUDA, also indirectly. Includes that a build without
-    CUDA skips do not count."""
+    """Every header that includes a CUDA header, directly or indirectly. Includes that a build
+    without CUDA skips do not count."""
     includes = {}
     for name in tree.sources(root):
         text = ONLY_WITH_CUDA.sub("", (root / name).read_text(encoding="utf-8"))

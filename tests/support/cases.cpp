@@ -53,8 +53,8 @@ std::vector<SmallGraph> small_graphs() {
   graphs.push_back(imported("3 x 7", renumbered(torus({3, 7})), kDegreeFour, true));
   lattice({4, 6}, Rule::rewire_any, 0.5, 11);
   lattice({4, 4}, Rule::swap_any, 1, 12);
-  // 5.2 neighbours per site. No temperature is far below Tc, because U is nearly 2/3 there and its
-  // z is not normal.
+  // 5.2 neighbours per site. No temperature is far below Tc: there U is nearly 2/3, and its z
+  // scores are not normally distributed.
   graphs.push_back(built({{4, 6}, 0.3, Rule::add_any, 13}, {2.5, 3.5, 5.3}, true));
   return graphs;
 }

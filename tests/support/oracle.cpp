@@ -9,7 +9,7 @@
 namespace rewise::oracle {
 namespace {
 
-// Boltzmann sums over classes of states with integer energy and |m|.
+// Boltzmann sums over states. States of equal energy and |m| are added together.
 class Sums {
  public:
   Sums(double beta, std::uint32_t sites, double lowest)
@@ -61,7 +61,7 @@ IsingStates::IsingStates(const EdgeList& list)
   }
   count_.assign(std::size_t{bonds_ + 1} * (sites_ + 1), 0);
   std::uint32_t state =
-      (1u << (sites_ - 1)) - 1 + (1u << (sites_ - 1));  // all up; the last is fixed
+      (1u << (sites_ - 1)) - 1 + (1u << (sites_ - 1));  // all up; the last spin never changes
   int broken = 0;
   std::uint32_t up = sites_;
   ++count_[up];
@@ -234,8 +234,9 @@ double metropolis_unreached(const EdgeList& list, const std::vector<std::uint8_t
   const std::uint32_t states = 1u << list.sites;
   std::vector<bool> now(states, false), next(states), visited(states, false);
   now[states - 1] = visited[states - 1] = true;
-  // The ordered state is reached again after at most two sweeps, so the set of states reached by
-  // every second sweep only grows. If two sweeps add no state, the set is complete.
+  // The ordered state can return to itself in two sweeps (isolated sites flip twice). So every
+  // state that is reached after n sweeps is also reached after n + 2. If two successive sweeps add
+  // no state, no later sweep does.
   for (int idle = 0; idle < 2; ++idle) {
     for (const std::uint32_t site : order) {
       std::fill(next.begin(), next.end(), false);

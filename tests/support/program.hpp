@@ -24,7 +24,7 @@ class Workplace {
 
   // `line`: the arguments, separated by blanks.
   Output run(const std::string& line) const;
-  // The same in the background; call wait() afterwards.
+  // Starts the program in the background; call wait() afterwards.
   pid_t start(const std::string& line);
   Output wait(pid_t child) const;
   std::string errors_so_far() const;  // standard error of the last child until now
@@ -33,23 +33,24 @@ class Workplace {
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
   bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
-  // Names of all files below, sorted.
+  // Paths of all files in the folder and its subfolders, relative to the folder, sorted.
   std::vector<std::string> files() const;
 
  private:
   std::filesystem::path folder_;
 };
 
-// Repeats the command while it is interrupted (status 75). `--time-limit` is `limit` seconds, and
-// `factor` times as long at each repetition, so that the command ends on any machine. The number of
-// threads cycles through 1 to `most_threads`. Returns all outputs; only the last one is complete.
+// Repeats the command until it ends with another status than 75 (interrupted). `--time-limit` is
+// `limit` seconds at first and grows by `factor` at each repetition, so that the command ends on
+// any machine. The number of threads cycles through 1 to `most_threads`. Returns the outputs of all
+// runs; only the last run is complete.
 std::vector<Output> run_in_pieces(const Workplace& place, const std::string& line, double limit,
                                   double factor, int most_threads);
 
-// Whether a study says at its end that it computed this number of tasks.
+// Whether the output of a study reports that it computed this number of tasks.
 bool computed(const Output& output, int tasks);
 
-// Number of lines that end in a newline.
+// Number of newlines in the text.
 std::size_t lines(const std::string& text);
 
 }  // namespace rewise::oracle

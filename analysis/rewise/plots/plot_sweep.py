@@ -1,4 +1,4 @@
-"""Figures of a sweep: thermodynamics of the largest lattice, compared for all p."""
+"""Figures of a parameter sweep: thermodynamics of the largest lattice, compared for all p."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
 
 
 def groups(points):
-    """Groups of at least two points that differ only in p, by label."""
+    """{label: points}: groups of at least two points that differ only in p."""
     found = {}
     for point in points:
         if point.get("sizes") and "label" in point:
@@ -41,6 +41,6 @@ def plot_over_p(label, group):
 
 
 def jobs(points):
-    """A function for every group of points, which returns (figure, name)."""
+    """Yields a function for every group of points. The function returns (figure, name)."""
     for label, group in groups(points).items():
         yield partial(plot_over_p, label, group)

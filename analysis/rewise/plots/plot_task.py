@@ -10,9 +10,9 @@ from . import plot_style as style
 from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
-MOST_CURVES = 6      # most temperatures with their own colour, row or legend entry
-SHOWN_REPLICAS = 2   # replicas in plots of series: the first starts cold, the second hot
-MOST_POINTS = 4000   # most points of a series: about the resolution of a plot
+MOST_CURVES = 6      # most temperatures that get a colour, row or legend entry of their own
+SHOWN_REPLICAS = 2   # replicas in plots of series; the first starts cold (ordered), the second hot
+MOST_POINTS = 4000   # most points plotted of a series, about the resolution of a plot
 MOST_BINS = 120      # most bins of a histogram
 
 
@@ -38,7 +38,7 @@ def chosen(task):
 
 
 def colours(task):
-    """A colour for each temperature. More than MOST_CURVES have a colour scale."""
+    """A colour for each temperature: distinct ones, or a colour scale above MOST_CURVES."""
     if len(task.temperature) <= MOST_CURVES:
         return style.COLOURS[:len(task.temperature)]
     return style.colours_of(task.temperature)
@@ -75,8 +75,8 @@ def plot_series(task):
 
 
 def plot_autocorrelation(task):
-    """rho(t) of e and m^2 at all temperatures, with tau_int (1/2 for white noise) of a few, up to a
-    few tau."""
+    """rho(t) of e and m^2 at all temperatures. The legend gives tau_int (1/2 for white noise) at a
+    few of them. The time axis ends at three times the largest summation window of tau_int."""
     figure, axes = style.new_figure(columns=2, height=2.9)
     lags, named = 1, chosen(task)
     for panel, series, name in zip(axes[0], (task.energy, task.magnetisation**2),
@@ -108,10 +108,10 @@ def scale_of_colours(figure, task):
 
 
 def coexisting(task, temperature):
-    """Exact energies of the ordered and the disordered phase at their coexistence: square lattice,
-    q > 4, 1/T = ln(1 + sqrt q) (Baxter, J. Phys. C 6, L445 (1973)); None elsewhere. They are
-    -a - h and -a + h, with a = 1 + 1/sqrt q and half the latent heat
-    h = a tanh(x/2) prod tanh^2(n x), 2 cosh x = sqrt q."""
+    """Exact energies per site of the ordered and the disordered phase where they coexist: on the
+    square lattice with q > 4 at 1/T = ln(1 + sqrt q); None elsewhere. The energies are -a - h and
+    -a + h, with a = 1 + 1/sqrt q and h = a tanh(x/2) prod tanh^2(n x), half the latent heat, where
+    2 cosh x = sqrt q (Baxter, J. Phys. C 6, L445 (1973))."""
     q = task.states
     if q <= 4 or len(task.extents) != 2 or task.p != 0:
         return None
@@ -124,9 +124,10 @@ def coexisting(task, temperature):
 
 
 def energy_edges(task):
-    """Edges of histogram bins that all contain the same number of energies. Bond sums are integers
-    that differ by multiples of a step (2 for Ising spins, 4 if all degrees are even). The width is
-    a multiple of it, because otherwise the number of energies would vary from bin to bin."""
+    """Edges of histogram bins, as energies per site. All bins contain the same number of possible
+    energies. Energies are multiples of a step (2 for Ising spins, 4 if all degrees are even), apart
+    from an offset. The width of a bin is a multiple of this step; otherwise neighbouring bins would
+    contain different numbers of energies."""
     sums = np.unique(np.rint(-task.energy * task.sites).astype(np.int64))
     step = int(np.gcd.reduce(np.diff(sums))) if len(sums) > 1 else 1
     energies = (sums[-1] - sums[0]) // step + 1
@@ -159,8 +160,9 @@ def plot_energies(task):
 
 
 def of_members(task, series):
-    """Averages series [time, replica] over the replicas r and r + 2, r % 4 < 2, that Houdayer moves
-    couple: their spread is not that of independent replicas."""
+    """Averages series [time, replica] over pairs of replicas that Houdayer moves couple (r and
+    r + 2, where r % 4 < 2). The two replicas of a pair are not independent, so an error must count
+    them as one. Without Houdayer moves the series is returned unchanged."""
     if "sampling.houdayer" not in task.configuration:
         return series
     replica = np.arange(series.shape[1])
@@ -169,7 +171,7 @@ def of_members(task, series):
 
 
 def moments(task, index):
-    """{quantity: (value, error)} at one temperature, errors over replicas."""
+    """{quantity: (value, error)} at one temperature, by mean_and_error() and jackknife()."""
     e, m = task.energy[index], task.magnetisation[index]
     t, n = task.temperature[index], task.sites
     e, e2, size, squares, fourth = (of_members(task, series)
@@ -185,7 +187,7 @@ def moments(task, index):
 
 
 def plot_moments(task):
-    """Averages against temperature. Errors are over replicas of the graph."""
+    """Averages against temperature, with the errors of moments()."""
     columns = ["energy", "abs_magnetisation", "m2", "specific_heat", "susceptibility", "binder"]
     table = [moments(task, index) for index in range(len(task.temperature))]
     figure, axes = style.new_figure(columns=2, rows=3, height=2.0, sharex=True)

@@ -75,7 +75,7 @@ CAPTIONS = {
 
 
 def table(rows, header, text_columns=()):
-    """A table in HTML. Cells are text, or (text, class); cells of the header are text."""
+    """A table in HTML. Cells are text or (text, CSS class); header cells are text."""
     lines = ["<div class=wide><table><thead><tr>"]
     lines += [f"<th>{html.escape(cell)}</th>" for cell in header]
     lines.append("</tr></thead><tbody>")
@@ -112,7 +112,7 @@ def section(name, *parts):
 
 
 def anchor(name):
-    """The name of a section in links."""
+    """The HTML id of a section, for links to it."""
     return "".join(c if c.isalnum() else "-" for c in name.split(":")[0].lower())
 
 

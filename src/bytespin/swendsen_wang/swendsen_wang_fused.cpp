@@ -7,8 +7,9 @@
 namespace rewise::bytespin {
 namespace {
 
-// Without modified cells only the border of a tile has nodes: both ends of its rows, and complete
-// rows at borders in other directions.
+// Largest number of nodes of a tile. Without modified cells only clusters at the border of the tile
+// are nodes: at most one per border site. These are both ends of each row along x, and all sites of
+// the rows at the borders in the other directions.
 std::uint32_t most_nodes(const DevicePlan& plan) {
   if (plan.rewired_count > 0) return kTileSites;
   return with_dim(plan.lattice.dim, [&]<int kDim>() {
@@ -22,7 +23,7 @@ std::uint64_t mask_words(const DevicePlan& plan) {
   return plan.bond_slots.lattice_slots / 32 + kMaskSlack;
 }
 
-// Whether the current device supports early launches of kernels (LaunchShape).
+// Whether the current device supports LaunchShape::early.
 bool launches_early() {
   int device = 0, major = 0;
   check_cuda(cudaGetDevice(&device));
@@ -42,9 +43,8 @@ FusedLabels make_labels(const DevicePlan& plan, const DevicePart& tiles) {
   return labels;
 }
 
-// Calls array(pointer, elements per replica, elements per tile) for every array of labels that has
-// a part for each replica, in site order, and for the sums. The first two arrays are not cut by
-// tiles.
+// Calls array(pointer, elements per replica, elements per tile) for every array of `labels`. The
+// first two arrays are not divided into tiles: they have 0 elements per tile.
 template <class F>
 void for_each_array(FusedLabels& labels, F&& array) {
   const std::uint64_t tiles = labels.stride, nodes = labels.capacity;
@@ -86,7 +86,7 @@ FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePla
     arrays_.emplace_back(sizeof(T) * count * replicas);
     array = reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(arrays_.back().data()) -
                                  before * of_tile * sizeof(T));
-    arrays_.back().clear(stream);  // places of tiles outside of the lattice keep label 0
+    arrays_.back().clear(stream);  // tile sites beyond the lattice keep label 0
   });
   if (plan.rewired_count == 0) return;
   for (auto* masks : {&gone_, &modified_}) {

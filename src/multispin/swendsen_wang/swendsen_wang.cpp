@@ -20,7 +20,8 @@ namespace HWY_NAMESPACE {
 
 using Geometry = SwendsenWangGeometry;
 
-// Transposes 32 words of 32 replicas into one word of every replica's plane k.
+// Transposes 32 words (one per site, 32 replicas each) and stores the results as word w of plane k
+// of every replica.
 HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::uint32_t w,
                      std::uint32_t* planes) {
   transpose(tile);
@@ -28,7 +29,7 @@ HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::ui
   for (std::size_t r = 0; r < kReplicas; ++r) plane[r * g.plane_words] = tile[r];
 }
 
-// Spins of 32 sites and of their neighbours ahead.
+// The spin words of 32 sites and of their forward neighbours in each direction.
 struct Neighbourhood {
   HWY_ALIGN std::uint32_t own[32], ahead[kMaxDim][32];
 
@@ -46,7 +47,7 @@ struct Neighbourhood {
       const unsigned parity = l.row_parity[row];
       const std::uint32_t* field[2] = {spins + l.colour_base[parity],
                                        spins + l.colour_base[1 - parity]};
-      std::uint32_t shift[kMaxDim]{};  // to the row ahead, modulo 2^32
+      std::uint32_t shift[kMaxDim]{};  // from a site to its neighbour in direction k, modulo 2^32
       for (unsigned k = 1; k < g.dim; ++k) {
         const std::uint32_t next = l.row_neighbour[row * others + 2 * (k - 1)];
         shift[k] = (next - row) * length;
@@ -63,7 +64,7 @@ struct Neighbourhood {
   }
 };
 
-// The random bits of 64 sites; 16 calls of four words.
+// Draws the flip bits of 64 sites: 16 Philox calls of four words.
 HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint32_t w,
                            std::uint32_t* planes) {
   const D32 d;
@@ -81,13 +82,14 @@ HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint3
   turn(g, tile[1], g.dim, w + 1, planes);
 }
 
-// The replicas in which the ends of a bond agree, from the words where they differ. Houdayer: the
-// first replicas of the couples in which the products q_i agree; other bits have no meaning.
+// The mask of replicas in which both ends of a bond agree. `differ`: the mask of those in which
+// they differ. Houdayer moves: the products q_i at both ends agree; only the bits of the first
+// replicas of the couples are valid.
 HWY_INLINE std::uint32_t agreeing(ClusterMove move, std::uint32_t differ) {
   return ~(move == ClusterMove::houdayer ? differ ^ differ >> kPartnerDistance : differ);
 }
 
-// The sites that are bound to the ghost spin.
+// Draws which sites are bound to the ghost spin.
 HWY_INLINE void draw_bound(const Geometry& g, const GhostBonds& ghost, const CallTable& calls,
                            const std::uint32_t* own, std::uint32_t w, std::uint32_t* planes) {
   const D32 d;
@@ -100,8 +102,8 @@ HWY_INLINE void draw_bound(const Geometry& g, const GhostBonds& ghost, const Cal
   turn(g, bound, g.dim + 1, w, planes);
 }
 
-// Houdayer moves in a field: removes the random bits of sites where the spins of a couple are
-// equal.
+// Houdayer moves in a field: clears the flip bits of sites where the spins of a couple are equal
+// (q_i = 1), because only clusters of q_i = -1 flip.
 HWY_INLINE void flip_opposite(const Geometry& g, const std::uint32_t* own, std::uint32_t w,
                               std::uint32_t* planes) {
   std::uint32_t opposite[32];
@@ -161,10 +163,10 @@ void DrawListed(const Geometry& g, ClusterMove move, const Address& at, Threshol
   const CallTable calls(at.seed, Stream::bond, at.group, at.step);
   const bool signs = g.layout.has_signs;
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    // In the products of Houdayer moves the signs cancel.
+    // Signs cancel in Houdayer moves: both replicas of a couple have the same couplings.
     const V32 a = signs ? gather_signed(spins, g.a.data(), i, true) : gather(spins, g.a.data(), i);
     const V32 differ = hn::Xor(a, gather(spins, g.b.data(), i));
-    if (move == ClusterMove::houdayer) {  // agreeing()
+    if (move == ClusterMove::houdayer) {  // as in agreeing()
       hn::StoreU(hn::Not(hn::Xor(differ, hn::ShiftRight<kPartnerDistance>(differ))), d, open + i);
       continue;
     }
@@ -191,24 +193,24 @@ void FlipPlanes(const Geometry& g, const std::uint32_t* planes, std::uint32_t fi
 }  // namespace HWY_NAMESPACE
 }  // namespace rewise::multispin
 
-// Step 2: the clusters of one replica from bit masks of its open bonds, by union-find over runs
-// (src/label/runs-inl.hpp).
+// Step 2: labels the clusters of one replica, given the bit masks of its open bonds, by union-find
+// over runs (src/label/runs-inl.hpp).
 namespace rewise {
 namespace HWY_NAMESPACE {
 
-// 64 bits of a mask from any bit on.
+// Returns 64 bits of a mask, starting at any bit.
 HWY_INLINE std::uint64_t mask_from(const std::uint32_t* mask, std::uint64_t bit) {
   const std::uint32_t* word = mask + bit / 32;
   const std::uint64_t low = word[0] | std::uint64_t{word[1]} << 32, shift = bit % 32;
   return shift == 0 ? low : low >> shift | std::uint64_t{word[2]} << (64 - shift);
 }
 
-// Writes a mask from its first bit on.
+// Writes a mask sequentially.
 class MaskWriter {
  public:
   HWY_INLINE explicit MaskWriter(std::uint32_t* mask) : next_(mask) {}
 
-  // The lowest `count` bits, 1 <= count <= 64.
+  // Appends the lowest `count` bits, 1 <= count <= 64.
   HWY_INLINE void put(std::uint64_t bits, std::uint64_t count) {
     bits &= ~std::uint64_t{0} >> (64 - count);
     held_ |= bits << fill_;
@@ -241,13 +243,14 @@ struct MaskedBonds {
   }
 };
 
-// cluster_sums() of sizes, or of sizes with weights in the upper half.
+// cluster_sums(), vectorised. Size: 32-bit sizes, or WeightedSize, which also gives the sums of
+// weights.
 template <class Size>
 HWY_INLINE ClusterSums sum_clusters(const Size* sizes, std::uint32_t count) {
   constexpr bool weighted = sizeof(Size) == 8;
   const hn::ScalableTag<std::uint64_t> d;
   using V = hn::Vec<decltype(d)>;
-  const auto product = [](V a, V b) HWY_ATTR {  // of lower halves; the upper ones are 0
+  const auto product = [](V a, V b) HWY_ATTR {  // of values below 2^32
 #if HWY_TARGET == HWY_SCALAR
     return hn::Mul(a, b);
 #else
@@ -300,13 +303,13 @@ HWY_INLINE ClusterSums sum_clusters(const Size* sizes, std::uint32_t count) {
   return sums;
 }
 
-// Clears the random bits that decide for clusters with a bound site. Parents become roots.
+// Clears the flip bits of clusters with a bound site. Afterwards every run's parent is its root.
 HWY_INLINE void keep_bound(multispin::LabelScratch& scratch, const std::uint32_t* bound,
                            std::uint32_t* flips) {
   const RunTable& runs = scratch.runs;
   std::uint32_t* const parent = runs.parent.get();
-  std::uint32_t* const start = scratch.size.get();  // [runs] the first site
-  std::uint32_t next = 0, root = 0;                 // of the run that is open
+  std::uint32_t* const start = scratch.size.get();  // [runs] first site of each run
+  std::uint32_t next = 0, root = 0;  // index of the next run, root of the current one
   for (std::uint64_t row = 0; row < runs.rows; ++row) {
     for (std::uint64_t w = 0; w < runs.row_words; ++w) {
       const std::uint64_t first = row * runs.length + 64 * w, count = runs.count_in(w);
@@ -350,7 +353,7 @@ ClusterSums masks_per_tile(const Lattice& lattice, const std::vector<multispin::
     }
   }
   if (open.bound != nullptr) keep_bound(scratch, open.bound, flips);
-  MaskWriter out(flips);  // writes only bits that have been read
+  MaskWriter out(flips);  // in place: writes only bits that have been read before
   const auto draws = [&](std::uint64_t first) HWY_ATTR { return mask_from(flips, first); };
   const auto flip = [&](std::uint64_t, std::uint64_t bits, std::uint64_t count)
                         HWY_ATTR { out.put(bits, count); };
@@ -500,14 +503,14 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
       draw_listed(g, move, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
                   scratch.open.data());
     }
-    if (team.agrees_to_end(poll)) return;  // no spin has changed
+    if (team.agrees_to_end(poll)) return;  // no spin of this update has changed yet
     for (std::uint32_t next; (next = scratch.next_replica.fetch_add(at_once)) <
                              (houdayer ? couples_of(kReplicas) : kReplicas);) {
       const std::uint32_t first_of = houdayer ? first_of_couple(next) : next;
       // Couples flip together, and replicas whose clusters are compared are labelled together.
       const std::uint32_t step = houdayer ? kPartnerDistance : 1;
       const std::uint32_t end = first_of + step * (houdayer ? 2 : at_once);
-      if (ahead[first_of] > n || poll.stopped()) {  // no site flips
+      if (ahead[first_of] > n || poll.stopped()) {  // done before, or stopped: clears the flips
         for (std::uint32_t r = first_of; r < end; r += step) {
           std::fill_n(plane(scratch, g.dim, r), g.plane_words, 0u);
         }
