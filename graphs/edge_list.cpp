@@ -42,6 +42,7 @@
 #include "graphs/weights.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
+#include "src/base/words.hpp"
 
 namespace rewise {
 namespace {
@@ -205,8 +206,8 @@ class EdgeListReader {
     std::vector<std::string> words = words_of(comment);
     if (words.empty()) return false;
     if (words[0].ends_with(':')) words[0].pop_back();
-    for (char& c : words[0]) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    if (words[0] != "field" && words[0] != "fields") return false;
+    const std::string first = lower_case(words[0]);
+    if (first != "field" && first != "fields") return false;
     std::erase(words, "=");
     std::erase(words, ":");
     if (comment.find_first_of("0123456789") == std::string_view::npos) return false;
@@ -282,9 +283,8 @@ class EdgeListReader {
       at = comment.find_first_not_of(kBetween, at);
       if (at == std::string_view::npos) break;
       const std::size_t end = std::min(comment.find_first_of(kBetween, at), comment.size());
-      std::string word(comment.substr(at, end - at));
+      const std::string word = lower_case(comment.substr(at, end - at));
       at = end;
-      for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
       if (word.find_first_not_of("0123456789") == std::string::npos) {
         numbers.push_back(whole_number(word));
       } else if (holds(kSites, word) || holds(kEdges, word)) {
@@ -576,9 +576,8 @@ class EdgeListReader {
   static bool is_header(const std::string& u, const std::string& v) {
     std::array<std::string, 2> words;
     for (const std::string* name : {&u, &v}) {
-      for (const char c : *name) {
-        if (c == '_' || c == '-' || c == ' ') continue;
-        words[name == &v] += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+      for (const char c : lower_case(*name)) {
+        if (c != '_' && c != '-' && c != ' ') words[name == &v] += c;
       }
     }
     constexpr std::array<std::array<std::string_view, 2>, 7> kHeaders{{{"source", "target"},

@@ -134,15 +134,6 @@ Eigen::ArrayXd smoothed_histogram(const EnergyLevels& levels, double sites, doub
   return density;
 }
 
-Jackknifed mean_of(int sample, const std::vector<GraphPeaks>& graphs,
-                   const ControlVariates& controls, double GraphPeaks::*number) {
-  Eigen::ArrayXXd rows(static_cast<Index>(graphs.size()), 1);
-  for (std::size_t g = 0; g < graphs.size(); ++g)
-    rows(static_cast<Index>(g), 0) = graphs[g].*number;
-  const auto same = [](const Eigen::VectorXd& mean) { return mean; };
-  return jackknife_controlled(sample, rows, controls, same)[0];
-}
-
 // Two maxima and the lowest point between them.
 struct Valley {
   Index left = 0, bottom = 0, right = 0;
@@ -424,20 +415,23 @@ SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
   result.sites = heat.sites;
   result.heat = find_peak(heat);
   result.susceptibility = find_peak(susceptibility);
-  const auto mean = [&](double GraphPeaks::*number) {
-    return mean_of(sample, graphs, controls, number);
-  };
-  result.heat_temperature = mean(&GraphPeaks::heat_temperature);
-  result.weights_temperature = mean(&GraphPeaks::weights_temperature);
-  result.chi_temperature = mean(&GraphPeaks::chi_temperature);
-  result.latent_squared = mean(&GraphPeaks::latent_squared);
   const auto count = static_cast<Index>(graphs.size());
-  Eigen::ArrayXXd rows(count, grid.energy.size());
+  Eigen::ArrayXXd rows(count, grid.energy.size()), numbers(count, 4);
   std::size_t outside = 0;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
-    rows.row(static_cast<Index>(g)) = graphs[g].histogram.transpose();
-    outside += graphs[g].outside;
+    const GraphPeaks& graph = graphs[g];
+    const auto row = static_cast<Index>(g);
+    rows.row(row) = graph.histogram.transpose();
+    numbers.row(row) << graph.heat_temperature, graph.weights_temperature, graph.chi_temperature,
+        graph.latent_squared;
+    outside += graph.outside;
   }
+  const auto means = jackknife_controlled(sample, numbers, controls,
+                                          [](const Eigen::VectorXd& mean) { return mean; });
+  result.heat_temperature = means[0];
+  result.weights_temperature = means[1];
+  result.chi_temperature = means[2];
+  result.latent_squared = means[3];
   result.outside = static_cast<double>(outside) / static_cast<double>(graphs.size());
   result.histogram = rows.colwise().mean().transpose();
   const auto n = static_cast<double>(count);

@@ -280,15 +280,16 @@ ExitCode run_run(const RunOptions& options) {
   progress.close();
   switch (result.outcome) {
     case TaskOutcome::held:
-      throw Error(ExitCode::held,
-                  fmt::format("'{}' is in use by {}; wait for it, or choose another --out (after a "
-                              "crash the file is free two minutes after the last heartbeat){}",
-                              options.out, result.message,
-                              this_rank().size > 1 && !options.share_ranks
-                                  ? fmt::format(" ({} processes were started together; give "
-                                                "--share-ranks to let them share the run)",
-                                                this_rank().size)
-                                  : ""));
+      throw Error(
+          ExitCode::held,
+          fmt::format("'{}' is in use by {}; wait for it, or choose another --out (if it died "
+                      "on another machine, run again in two minutes){}",
+                      options.out, result.message,
+                      this_rank().size > 1 && !options.share_ranks
+                          ? fmt::format(" ({} processes were started together; give "
+                                        "--share-ranks to let them share the run)",
+                                        this_rank().size)
+                          : ""));
     case TaskOutcome::lost:
     case TaskOutcome::unwritten:
       throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));

@@ -11,7 +11,6 @@
 #include "src/base/error.hpp"
 
 namespace rewise {
-namespace {
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -20,8 +19,6 @@ std::string lower_case(std::string_view text) {
   }
   return lower;
 }
-
-}  // namespace
 
 // Optimal string alignment: rows i - 2, i - 1 and i of the usual table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {

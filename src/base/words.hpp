@@ -8,6 +8,8 @@
 
 namespace rewise {
 
+// ASCII letters in lower case.
+std::string lower_case(std::string_view text);
 // Number of single-character edits between two words; a transposition of neighbours counts as one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 // The closest of the known words, or "" if none is within one edit per three letters of `word` (at

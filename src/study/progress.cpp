@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "src/base/count_text.hpp"
+
 namespace rewise {
 namespace {
 
@@ -175,7 +177,7 @@ std::string Progress::text() {
   // The planned work is done but the line is still shown, so some work remains.
   text += share ? fmt::format(": {} %", std::min(*share, 99))
                 : fmt::format(": {}", duration_text(seconds));
-  if (finished_ > 0) text += fmt::format(", {} task{} done", finished_, finished_ == 1 ? "" : "s");
+  if (finished_ > 0) text += fmt::format(", {} done", count_text(finished_, "task"));
   if (left && std::isinf(*left)) {
     text += ", longer than estimated";
   } else if (left && *left > 0.01) {

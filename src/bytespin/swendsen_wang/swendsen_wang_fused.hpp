@@ -15,9 +15,9 @@
 // the flip of its closed cluster. Potts spins are always bytes, and a label is a node, or kClosed
 // plus the new state.
 //
-// Memory. `tiles` reads and writes the labels of its own tile only; `join` reads those of all
-// tiles. One array of labels therefore suffices. `tiles` reads the forest of the previous update
-// while it builds the next one, so there are two forests, used alternately.
+// Memory. For each tile, `tiles` reads and writes only the labels of that tile; `join` reads the
+// labels of all tiles. One array of labels therefore suffices. `tiles` reads the forest of the
+// previous update while it builds the next one, so there are two forests, used alternately.
 //
 // Ranks (src/distributed). Each rank has only the tiles of its slab (whole rows of tiles), and its
 // join omits the bonds to other slabs. subdomain_cuda.cpp gathers these bonds and unites the
