@@ -1,11 +1,12 @@
 """Results of a run: observables with errors, and the integer series that they were computed from.
 
 Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
-chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2). Errors are one standard error, jackknife
-over replicas (over blocks of time if there are few replicas); tau is the integrated
-autocorrelation time in cycles by the Gamma method (U. Wolff, Comput. Phys. Commun. 156, 143
-(2004)), every/2 for uncorrelated measurements. With staggered magnetisations,
-m_s = (1/N) sum_i eps_i s_i (eps = 1 and -1 on the two sublattices), chi_s and U_s are those of m_s.
+chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2); in a field dm/dh = N (<m^2> - <m>^2)/T.
+Errors are one standard error, jackknife over replicas (over blocks of time if there are few
+replicas); tau is the integrated autocorrelation time in cycles by the Gamma method (U. Wolff,
+Comput. Phys. Commun. 156, 143 (2004)), every/2 for uncorrelated measurements. With staggered
+magnetisations, m_s = (1/N) sum_i eps_i s_i (eps = 1 and -1 on the two sublattices), chi_s and U_s
+are those of m_s.
 """
 
 import functools
@@ -21,15 +22,17 @@ from .files import Named, unpacked, with_error
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
 _KNOWN = _core.observables()
 _STAGGERED = _core.staggered_observables()
+_IN_FIELD = _core.field_observables()
 SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
 STAGGERED = tuple(one[0] for one in _STAGGERED)  # of runs that measure m_s
+IN_FIELD = tuple(one[0] for one in _IN_FIELD)  # of models in a field
 IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
 KNOWN = tuple(dict.fromkeys(  # attributes of Results
-    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IMPROVED)))
-SYMBOLS = ({one[0]: one[1] or one[0] for one in (*_KNOWN, *_STAGGERED)}
+    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IN_FIELD, *IMPROVED)))
+SYMBOLS = ({one[0]: one[1] or one[0] for one in (*_KNOWN, *_STAGGERED, *_IN_FIELD)}
            | {"cluster_fraction": "<C>/N"})
-LABELS = ({one[0]: one[2] for one in (*_KNOWN, *_STAGGERED)}
+LABELS = ({one[0]: one[2] for one in (*_KNOWN, *_STAGGERED, *_IN_FIELD)}
           | {"cluster_fraction": r"$\langle C\rangle/N$"})
 
 
@@ -128,6 +131,8 @@ class Results:
     abs_staggered <|m_s|>, staggered_m2, staggered_m4, staggered_binder and
     staggered_susceptibility of the staggered magnetisation, if it was measured
     (simulate(staggered=True), antiferromagnets);
+    magnetisation <m>, with its sign, and field_susceptibility dm/dh = N (<m^2> - <m>^2)/T, if
+    there is a field (abs_magnetisation and susceptibility are those of |m| there, too);
     cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
     sizes of all clusters of Swendsen-Wang updates (analysis/README.md). A value is NaN if the run
     did not measure it, or if a check failed: see `status` and `reasons`. candidate() gives the
@@ -147,6 +152,8 @@ class Results:
     staggered_m4: Observable
     staggered_binder: Observable
     staggered_susceptibility: Observable
+    magnetisation: Observable
+    field_susceptibility: Observable
     cluster_fraction: Observable
     improved_m2: Observable
     improved_m4: Observable
@@ -291,7 +298,8 @@ class Results:
         """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
         found = Named("columns", {"temperature": self.temperature})
         measured = STAGGERED if "staggered" in self._data.columns else ()
-        for name in (*OBSERVABLES, *measured):
+        in_field = IN_FIELD if np.isfinite(self._estimates["magnetisation"]).any() else ()
+        for name in (*OBSERVABLES, *measured, *in_field):
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error
             if np.isfinite(one.tau).any():

@@ -25,6 +25,13 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   }
 }
 
+// Replaces the pairs of each row by the squares of the row's own averages.
+void square_pairs(MomentRows& rows) {
+  rows.col(kEnergyPair) = rows.col(kEnergy).square();
+  rows.col(kAbsPair) = rows.col(kAbsMagnetisation).square();
+  rows.col(kMagnetisationPair) = rows.col(kMagnetisation).square();
+}
+
 // Averages of each replica over times first .. first + length - 1, per site: [replica, moment]. The
 // products of two replicas are squares of one replica here. All replicas of a time are processed
 // together, since they are contiguous.
@@ -41,10 +48,10 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
     sum.col(kAbsMagnetisation) += m.abs();
     sum.col(kM2) += m * m;
     sum.col(kM4) += m * m * m * m;
+    sum.col(kMagnetisation) += m;
   }
   sum /= static_cast<double>(length);
-  sum.col(kEnergyPair) = sum.col(kEnergy).square();
-  sum.col(kAbsPair) = sum.col(kAbsMagnetisation).square();
+  square_pairs(sum);
   return sum;
 }
 
@@ -53,6 +60,7 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
 Moments with_squares(Moments m) {
   m[kEnergyPair] = m[kEnergy] * m[kEnergy];
   m[kAbsPair] = m[kAbsMagnetisation] * m[kAbsMagnetisation];
+  m[kMagnetisationPair] = m[kMagnetisation] * m[kMagnetisation];
   return m;
 }
 
@@ -80,10 +88,11 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
       alone ? block_moments(bond_sums, magnetisation_sums, units,
                             std::min<Eigen::Index>(kPairStretches, bond_sums.rows()), dependence)
             : of_replicas;
-  // Use the same measurements as for the pairs: C and chi contain N times any difference.
+  // Use the same measurements as for the pairs: C, chi and dm/dh contain N times any difference.
   Moments mean = parts.colwise().mean().transpose();
   mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
   mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
+  mean[kMagnetisationPair] = mean_pair(parts.col(kMagnetisation), alone);
   if (pair_of_m2 != nullptr) *pair_of_m2 = mean_pair(parts.col(kM2), alone);
   return mean;
 }
@@ -108,8 +117,7 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
   }
   if (dependence == Dependence::none) return rows;
   rows = member_rows(rows, dependence, blocks_per_replica);
-  rows.col(kEnergyPair) = rows.col(kEnergy).square();
-  rows.col(kAbsPair) = rows.col(kAbsMagnetisation).square();
+  square_pairs(rows);
   return rows;
 }
 
@@ -121,6 +129,10 @@ double specific_heat(const Moments& m, double sites, double temperature) {
 
 double susceptibility(const Moments& m, double sites, double temperature) {
   return sites * (m[kM2] - m[kAbsPair]) / temperature;
+}
+
+double field_susceptibility(const Moments& m, double sites, double temperature) {
+  return sites * (m[kM2] - m[kMagnetisationPair]) / temperature;
 }
 
 double scaled_m2(const Moments& m, double sites) { return std::sqrt(sites) * m[kM2]; }

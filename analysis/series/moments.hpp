@@ -1,14 +1,14 @@
-// Computes e, |m|, m^2, m^4 from integer sums, and from those C, chi and Binder's U (J = 1, k_B =
-// 1, everything per site).
+// Computes e, m, |m|, m^2, m^4 from integer sums, and from those C, chi, dm/dh and Binder's U (J =
+// 1, k_B = 1, everything per site).
 //
 //   e = -bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
-//   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T
+//   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T,  dm/dh = N (<m^2> - <m>^2) / T
 //   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
 //
-// <e>^2 and <|m|>^2 of a graph are squares of averages with statistical errors. The square of an
-// average over a short series is too large on average, which makes C and chi too small by a
-// fraction 2 tau_int/n, however many graphs there are. Therefore products of independent averages
-// are used instead: C and chi are then unbiased for series of any length, and linear in the
+// <e>^2, <|m|>^2 and <m>^2 of a graph are squares of averages with statistical errors. The square of an
+// average over a short series is too large on average, which makes C, chi and dm/dh too
+// small by a fraction 2 tau_int/n, however many graphs there are. Therefore products of independent averages
+// are used instead: they are then unbiased for series of any length, and linear in the
 // moments, so that the average of C over graphs is C of the averaged moments.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace rewise {
 
-// The last two ("pairs") estimate <e>^2 and <|m|>^2: products of averages of two different
+// The last three ("pairs") estimate <e>^2, <|m|>^2 and <m>^2: products of averages of two different
 // replicas, averaged over all pairs; for a single replica, of two blocks of time that are not
 // neighbours.
 enum Moment : Eigen::Index {
@@ -30,8 +30,10 @@ enum Moment : Eigen::Index {
   kAbsMagnetisation,
   kM2,
   kM4,
+  kMagnetisation,
   kEnergyPair,
   kAbsPair,
+  kMagnetisationPair,
   kMomentCount
 };
 
@@ -66,6 +68,8 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
 double binder(const Moments& m);
 double specific_heat(const Moments& m, double sites, double temperature);
 double susceptibility(const Moments& m, double sites, double temperature);
+// dm/dh, from the fluctuations of m itself.
+double field_susceptibility(const Moments& m, double sites, double temperature);
 double scaled_m2(const Moments& m, double sites);  // sqrt(N) m^2, crosses at a mean-field Tc
 
 }  // namespace rewise

@@ -83,7 +83,7 @@ Binning make_binning(Inputs inputs) {
 
 HistogramSums empty_sums(Index temperatures, Index bins) {
   return {Eigen::ArrayXd::Zero(temperatures), Eigen::ArrayXd::Zero(bins),
-          Eigen::ArrayXXd::Zero(bins, 3)};
+          Eigen::ArrayXXd::Zero(bins, 4)};
 }
 
 // Distribution of the samples of one temperature to the blocks.
@@ -107,6 +107,7 @@ void add_sample(HistogramSums& sums, Index temperature, Index bin, double m, dou
   sums.moments(bin, 0) += weight * std::abs(m);
   sums.moments(bin, 1) += weight * m * m;
   sums.moments(bin, 2) += weight * m * m * m * m;
+  sums.moments(bin, 3) += weight * m;
 }
 
 // all - part. Bins with samples only in `part` become exactly 0, without rounding errors.
@@ -254,7 +255,7 @@ Moments MultiHistogram::moments(const State& state, double beta) const {
   Moments result;
   result << (by_bin * energy_).sum() / sites_,
       (by_bin * energy_.square()).sum() / (sites_ * sites_),
-      (state.sums.moments.matrix().transpose() * weight.matrix()).array(), 0, 0;
+      (state.sums.moments.matrix().transpose() * weight.matrix()).array(), 0, 0, 0;
   return with_squares(result / by_bin.sum());
 }
 

@@ -23,7 +23,7 @@ namespace rewise {
 struct HistogramSums {
   Eigen::ArrayXd samples;   // [temperature], N_k / g_k
   Eigen::ArrayXd count;     // [bin]
-  Eigen::ArrayXXd moments;  // [bin, 3]: sums of |m|, m^2, m^4
+  Eigen::ArrayXXd moments;  // [bin, 4]: sums of |m|, m^2, m^4, m
 };
 
 // The density of states estimated from samples, at the energies that occur in them.

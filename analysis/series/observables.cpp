@@ -55,6 +55,17 @@ std::span<const Observable> staggered_observables() {
   return all;
 }
 
+std::span<const Observable> field_observables() {
+  static constexpr Observable all[] = {
+      {"magnetisation", "m", R"(magnetisation $\langle m\rangle$)", moment_of<kMagnetisation>},
+      {.name = "field_susceptibility",
+       .symbol = "dm/dh",
+       .label = R"(susceptibility $\mathrm{d}m/\mathrm{d}h$ ($1/J$))",
+       .of = field_susceptibility,
+       .is_variance = true}};
+  return all;
+}
+
 std::size_t observable(std::string_view name) {
   const auto all = observables();
   for (std::size_t k = 0; k < all.size(); ++k) {

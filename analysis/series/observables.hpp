@@ -28,6 +28,9 @@ std::span<const Observable> observables();
 // two sublattices: functions of Moments in which m_s takes the place of m.
 std::span<const Observable> staggered_observables();
 
+// Observables of models in a field: <m> with its sign, and dm/dh.
+std::span<const Observable> field_observables();
+
 // The index in observables(); Error(internal) for an unknown name.
 std::size_t observable(std::string_view name);
 

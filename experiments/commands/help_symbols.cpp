@@ -13,7 +13,13 @@ std::span<const Symbol> symbols() {
        "E/N, E = -sum over bonds of J_ij s_i s_j - sum over sites of h_i s_i. Potts: minus the "
        "number of bonds between equal states, over N",
        "J", ""},
-      {"|m|", "abs_magnetisation, m, magnetisation", "absolute magnetisation per site",
+      {"m", "magnetisation", "magnetisation per site, with its sign",
+       "<m>, m = (sum over sites of s_i)/N; printed in a field. Without a field it is 0 in "
+       "equilibrium, see |m|",
+       "1", ""},
+      {"dm/dh", "field_susceptibility", "susceptibility per site in a field",
+       "N (<m^2> - <m>^2)/T", "1/J", ""},
+      {"|m|", "abs_magnetisation", "absolute magnetisation per site",
        "<|m|>, m = (sum over sites of s_i)/N. Potts: m = (q N_max/N - 1)/(q - 1), N_max sites in "
        "the most frequent state",
        "1", ""},
@@ -28,7 +34,8 @@ std::span<const Symbol> symbols() {
        "those of mean field",
        "1", ""},
       {"C", "specific_heat", "specific heat per site", "N (<e^2> - <e>^2)/T^2", "k_B", ""},
-      {"chi", "susceptibility", "susceptibility per site", "N (<m^2> - <|m|>^2)/T", "1/J", ""},
+      {"chi", "susceptibility", "susceptibility per site",
+       "N (<m^2> - <|m|>^2)/T, from the fluctuations of |m|. In a field see dm/dh", "1/J", ""},
       {"<C>/N", "cluster_fraction", "mean size of a Wolff cluster over N",
        "<sum over clusters of n_c^2>/N^2 with n_c sites in a cluster; in equilibrium equal to "
        "<m^2> of Ising spins",
@@ -73,6 +80,16 @@ std::span<const Symbol> symbols() {
        "the probability that a fit of a correct law has a larger chi^2. Below 0.01 the law does "
        "not hold in the fitted range",
        "1", ""},
+      {"chi2/dof", "chi2, dof", "chi^2 of a fit over its degrees of freedom",
+       "sum of squared residuals in units of the errors, over the number of points minus that of "
+       "fitted parameters; about 1 for a law that holds",
+       "1", ""},
+      {"S", "quality", "quality of a data collapse",
+       "mean squared distance of the points of each size from the curve through the others, in "
+       "units of the errors; about 1 for a good collapse",
+       "1", "Houdayer & Hartmann, Phys. Rev. B 70, 014418 (2004)"},
+      {"of best", "", "a schedule's worth over that of the best schedule", "1 for the best", "1",
+       ""},
       {"worth", "", "independent measurements per second, by which `tune` ranks schedules",
        "1/(t [tau(m^2) left(m^2) + tau(U) left(U)]), t the time of a cycle of one replica with its "
        "share of a measurement, `left` the fraction of the variance that control variates leave",
@@ -97,6 +114,13 @@ std::span<const Symbol> symbols() {
       {"lambda", "", "transfer from shortcut to shortcut",
        "the factor by which a correlation grows from one shortcut to the next; 1 at Tc", "1",
        "analysis/README.md, \"The tree condition\""},
+      {"L/xi", "", "edge of a lattice over its correlation length",
+       "finite-size errors of the tree condition fall exponentially with it", "1",
+       "analysis/README.md, \"The tree condition\""},
+      {"rewired", "", "number of rewired bonds",
+       "bonds of which at least one end was moved to another site (rule `add`: bonds that were "
+       "added)",
+       "1", ""},
       {"T", "", "temperature", "1/beta", "J/k_B", ""},
       {"beta", "", "inverse temperature", "1/T", "k_B/J", ""},
       {"N", "", "number of sites", "the product of the extents of a lattice", "1", ""},

@@ -59,6 +59,9 @@ Json estimates_json(const TemperatureResult& r) {
   for (std::size_t k = 0; k < r.staggered.size(); ++k) {
     add(staggered_observables()[k].name, r.staggered[k]);
   }
+  for (std::size_t k = 0; k < r.in_field.size(); ++k) {
+    add(field_observables()[k].name, r.in_field[k]);
+  }
   return row;
 }
 
@@ -140,6 +143,18 @@ std::vector<std::vector<std::string>> observable_rows(
     }
   }
   return rows;
+}
+
+// The magnetisation with its sign; empty without a field.
+std::string field_table(const CheckedRun& run) {
+  if (run.results.front().in_field.empty()) return "";
+  auto rows = observable_rows(run, field_observables(), &TemperatureResult::in_field);
+  rows.front().emplace_back("tau(m)");
+  for (std::size_t t = 0; t < run.results.size(); ++t) {
+    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("magnetisation"), run.checks[t]));
+  }
+  return "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +
+         aligned_table(rows);
 }
 
 // The staggered magnetisation; empty if it is not measured.
@@ -337,6 +352,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
   }
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
+  out += field_table(run);
   out += staggered_table(run);
   out += overlap_table(run);
   out += exchange_text(task);

@@ -127,8 +127,26 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
                              : std::filesystem::path(options.out);
 }
 
+StudyAnalysis sweep_analysis(
+    SweepGoal goal, const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome) {
+  return [goal, outcome](Study& study, const StopToken& stop, Progress& progress,
+                         const EarlyResults& early) {
+    const auto timed = [&](const std::vector<SweepPoint>& points) {
+      const profile::Span span(profile::Work::analysis);
+      return outcome(points);
+    };
+    const auto points = search_sweep(
+        study, stop, progress, goal,
+        [&](const std::vector<SweepPoint>& some) { early.write([&] { return timed(some); }); },
+        [&](const std::vector<SweepPoint>& some) { early.print([&] { return timed(some); }); });
+    return study.place().leads() ? timed(points) : StudyOutcome{};
+  };
+}
+
+namespace {
+
 void print_partial(const StudyFolder& place, const StudyOptions& options,
-                   const std::function<StudyOutcome()>& analysis) {
+                   const ComputeOutcome& analysis) {
   if (!place.leads()) return;
   try {
     StudyOutcome so_far = analysis();
@@ -149,6 +167,8 @@ void print_partial(const StudyFolder& place, const StudyOptions& options,
   }
 }
 
+// Writes the files of the outcome; summary.json contains the hash of the configuration. Throws
+// Error(held) if the folder now belongs to another configuration.
 void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   place.check_still_ours();
   outcome.summary["configuration"] = place.hash();
@@ -158,29 +178,6 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
   if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
   if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
 }
-
-StudyAnalysis sweep_analysis(
-    const StudyOptions& options, SweepGoal goal,
-    const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome) {
-  return [&options, goal, outcome](Study& study, const StopToken& stop, Progress& progress) {
-    const StudyFolder& place = study.place();
-    const auto timed = [&](const std::vector<SweepPoint>& points) {
-      const profile::Span span(profile::Work::analysis);
-      return outcome(points);
-    };
-    const auto interim = [&](const std::vector<SweepPoint>& points) {
-      if (place.leads()) write_outcome(place, timed(points));
-    };
-    const auto interrupted = [&](const std::vector<SweepPoint>& points) {
-      progress.close();
-      print_partial(place, options, [&] { return timed(points); });
-    };
-    const auto points = search_sweep(study, stop, progress, goal, interim, interrupted);
-    return place.leads() ? timed(points) : StudyOutcome{};
-  };
-}
-
-namespace {
 
 ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely, bool as_json) {
   const StudyNeed need = study_need(config, likely);
@@ -257,7 +254,16 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     if (place.leads()) tell_device(devices);
     progress.emplace(config.name, 0, !place.leads());
     study.emplace(std::move(place), devices.indices());
-    StudyOutcome outcome = analysis(*study, stop, *progress);
+    const StudyFolder& ours = study->place();
+    const EarlyResults early{
+        [&](const ComputeOutcome& compute) {
+          if (ours.leads()) write_outcome(ours, compute());
+        },
+        [&](const ComputeOutcome& compute) {
+          progress->close();
+          print_partial(ours, options, compute);
+        }};
+    StudyOutcome outcome = analysis(*study, stop, *progress, early);
     study->complete_files(stop, *progress);
     progress->close();
     if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank analyses the results

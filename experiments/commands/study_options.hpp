@@ -40,28 +40,29 @@ struct StudyOutcome {
   std::string tc_csv = {};     // tc.csv; "": none
   std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
 };
-// Runs the tasks, then analyses them (only if StudyFolder::leads()).
-using StudyAnalysis =
-    std::function<StudyOutcome(Study& study, const StopToken& stop, Progress& progress)>;
+using ComputeOutcome = std::function<StudyOutcome()>;
+
+// Results before the end of a study, on the leading rank (elsewhere nothing is computed).
+struct EarlyResults {
+  // Writes the files of the results so far.
+  std::function<void(const ComputeOutcome&)> write;
+  // Prints the results of the finished tasks of an interrupted study, marked as partial ("partial":
+  // true in JSON). Never throws, because the interruption is the error to report.
+  std::function<void(const ComputeOutcome&)> print;
+};
+
+// Runs the tasks, then analyses them (only if StudyFolder::leads()). Calls early.print() before it
+// rethrows Error(interrupted).
+using StudyAnalysis = std::function<StudyOutcome(
+    Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early)>;
 
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// Prints the results of the finished tasks of an interrupted study, marked as partial ("partial":
-// true in JSON), on the leading rank. Never throws, because the interruption is the error to
-// report.
-void print_partial(const StudyFolder& place, const StudyOptions& options,
-                   const std::function<StudyOutcome()>& analysis);
-
-// Writes the files of the outcome; summary.json contains the hash of the configuration. Throws
-// Error(held) if the folder now belongs to another configuration.
-void write_outcome(const StudyFolder& place, StudyOutcome outcome);
-
 // The analysis of a parameter sweep, and of `tc` by crossings of overlaps. The outcome of the
 // points is written before each round of a target, and printed if the study is interrupted.
 StudyAnalysis sweep_analysis(
-    const StudyOptions& options, SweepGoal goal,
-    const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome);
+    SweepGoal goal, const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
 // all of these exist already, only prints the results. `command`: tc or sweep.

@@ -104,12 +104,13 @@ ExitCode run_sweep(const StudyOptions& options) {
     return StudyOutcome{sweep_summary(config, points), sweep_text(config, points),
                         sweep_csv(config, points), "", sweep_resamples(config, points)};
   };
-  const StudyAnalysis sweep = sweep_analysis(options, SweepGoal::observables, outcome);
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+  const StudyAnalysis sweep = sweep_analysis(SweepGoal::observables, outcome);
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
+                            const EarlyResults& early) {
     if (study.place().leads()) {
       for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
     }
-    return sweep(study, stop, progress);
+    return sweep(study, stop, progress, early);
   };
   return run_study("sweep", options, config, analysis);
 }

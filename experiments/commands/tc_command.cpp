@@ -81,33 +81,33 @@ ExitCode run_glass_tc(const StudyOptions& options, const StudyConfig& config) {
                         sweep_csv(config, points), glass_csv(points),
                         sweep_resamples(config, points)};
   };
-  return run_study("tc", options, config, sweep_analysis(options, SweepGoal::glass_tc, outcome));
+  return run_study("tc", options, config, sweep_analysis(SweepGoal::glass_tc, outcome));
 }
 
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = tc_config(configure(options), options.study);
   if (by_glass_crossings(config)) return run_glass_tc(options, config);
   if (by_peaks(config)) {
-    const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress) {
-      try {
-        const auto points = search_peaks(study, stop, progress);
-        if (!study.place().leads()) return StudyOutcome{};
+    const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress,
+                           const EarlyResults& early) {
+      const auto outcome = [&](std::vector<PointData> data) {
+        const auto points = peaks_of(config, std::move(data));
         return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
                             peaks_csv(config, points)};
-      } catch (const Error& error) {
-        if (error.exit_code() == ExitCode::interrupted) {
-          progress.close();
-          print_partial(study.place(), options, [] { return StudyOutcome{}; });
-        }
-        throw;
-      }
+      };
+      std::vector<PointData> data =
+          search_tc(study, stop, progress, {}, [&](const std::vector<PointData>& finished) {
+            early.print([&] { return outcome(finished); });
+          });
+      return study.place().leads() ? outcome(std::move(data)) : StudyOutcome{};
     };
     return run_study("tc", options, config, peaks);
   }
   const std::string refusal = tree_refusal(config);
   const TcMethod method = tc_method(config);
   const bool by_tree = method != TcMethod::crossings && refusal.empty();
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress) {
+  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
+                            const EarlyResults& early) {
     std::vector<PointData> points;
     std::vector<TreePoint> tree;
     const auto outcome = [&](const std::vector<PointData>& crossing,
@@ -124,7 +124,7 @@ ExitCode run_tc(const StudyOptions& options) {
     };
     const auto by_crossings = [&] {
       const auto interim = [&](const std::vector<PointData>& so_far) {
-        if (study.place().leads()) write_outcome(study.place(), outcome(so_far, {}));
+        early.write([&] { return outcome(so_far, {}); });
       };
       points = search_tc(study, stop, progress, interim,
                          [&](const std::vector<PointData>& finished) { points = finished; });
@@ -145,12 +145,11 @@ ExitCode run_tc(const StudyOptions& options) {
       }
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::interrupted) {
-        progress.close();
         std::erase_if(tree, [&](const TreePoint& bare) {
           return std::none_of(points.begin(), points.end(),
                               [&](const PointData& point) { return point.p == bare.p; });
         });
-        print_partial(study.place(), options, [&] { return outcome(points, tree); });
+        early.print([&] { return outcome(points, tree); });
       }
       throw;
     }

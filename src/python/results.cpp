@@ -81,23 +81,20 @@ nb::dict estimates_of(const TaskData& task) {
       return ValueWithTau{r.clusters.*member, {kNan, kNan}};
     };
   };
-  const auto all_of_them = observables();
-  for (std::size_t o = 0; o < all_of_them.size(); ++o) {
-    const std::string name(all_of_them[o].name);
-    put(name.c_str(), [&](const TemperatureResult& r) {
-      const auto tau = r.tau.find(all_of_them[o].name);
-      return ValueWithTau{r.observables[o], tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
-    });
-  }
-  const auto of_sublattices = staggered_observables();
-  for (std::size_t o = 0; o < of_sublattices.size(); ++o) {
-    const std::string name(of_sublattices[o].name);
-    put(name.c_str(), [&](const TemperatureResult& r) {
-      const auto tau = r.tau.find(of_sublattices[o].name);
-      return ValueWithTau{r.staggered.empty() ? Value{kNan, kNan} : r.staggered[o],
-                          tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
-    });
-  }
+  const auto put_all = [&](std::span<const Observable> which,
+                           std::vector<Value> TemperatureResult::*values) {
+    for (std::size_t o = 0; o < which.size(); ++o) {
+      const std::string name(which[o].name);
+      put(name.c_str(), [&](const TemperatureResult& r) {
+        const auto tau = r.tau.find(which[o].name);
+        return ValueWithTau{(r.*values).empty() ? Value{kNan, kNan} : (r.*values)[o],
+                            tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
+      });
+    }
+  };
+  put_all(observables(), &TemperatureResult::observables);
+  put_all(staggered_observables(), &TemperatureResult::staggered);
+  put_all(field_observables(), &TemperatureResult::in_field);
   put("cluster_fraction", [](const TemperatureResult& r) {
     return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
   });
@@ -191,6 +188,7 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
 void bind_results(nb::module_& module) {
   module.def("observables", [] { return list_of(observables()); });
   module.def("staggered_observables", [] { return list_of(staggered_observables()); });
+  module.def("field_observables", [] { return list_of(field_observables()); });
   nb::class_<TaskData>(module, "Data")
       .def_static("load", &loaded)
       .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })

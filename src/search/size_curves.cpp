@@ -12,6 +12,10 @@
 namespace rewise {
 namespace {
 
+// A row has no values if a larger share of its graphs have series that are too short to determine
+// tau_int, and little was dropped before them.
+constexpr double kUnknownShare = 0.1;
+
 // A single graph has no spread: its values have no error.
 std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
   std::vector<Value> values;
@@ -138,6 +142,9 @@ const std::vector<Value>& SizeCurves::of(std::string_view name) const {
   for (std::size_t k = 0; k < staggered_observables().size(); ++k) {
     if (staggered_observables()[k].name == name) return staggered.empty() ? absent : staggered[k];
   }
+  for (std::size_t k = 0; k < field_observables().size(); ++k) {
+    if (field_observables()[k].name == name) return in_field.empty() ? absent : in_field[k];
+  }
   constexpr std::string_view ending = "_plain";
   if (!name.ends_with(ending)) return observables[observable(name)];
   name.remove_suffix(ending.size());
@@ -167,6 +174,11 @@ SizeCurves simulated_curves(const SizeData& size) {
   for (const Observable& o : staggered_observables()) {
     if (staggered.temperature.size() == 0) break;
     curves.staggered.push_back(values_of(curve_over_graphs(0, staggered, o.of), several));
+  }
+  for (const Observable& o : field_observables()) {
+    if (!size.samples.graphs.front().in_field) break;
+    curves.in_field.push_back(values_of(
+        curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
   }
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
@@ -247,7 +259,8 @@ namespace {
 
 void blank(SizeCurves& curves, std::size_t t) {
   curves.refused.push_back(curves.temperatures[t]);
-  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered}) {
+  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered,
+                     &curves.in_field}) {
     for (auto& curve : *list) curve[t] = {kNaN, kNaN};
   }
   curves.cluster_fraction[t] = curves.tau[t] = {kNaN, kNaN};
@@ -266,37 +279,6 @@ void blank_refused(const SizeData& size, SizeCurves& curves) {
     if (compare_halves(graphs, kEquilibriumLevel / static_cast<double>(count)).agree) continue;
     blank(curves, t);
   }
-}
-
-std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
-                                     SizeCurves& curves) {
-  std::vector<std::string> warnings;
-  if (!config.equilibrate) return warnings;
-  const double length = static_cast<double>(size.plan.measure * size.plan.every);
-  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
-    const double temperature = curves.temperatures[t], tau = curves.tau[t].value;
-    if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
-    std::string why;
-    std::vector<std::size_t> stuck;
-    for (std::size_t g = 0; g < size.samples.graphs.size(); ++g) {
-      const GraphSample& graph = size.samples.graphs[g];
-      if (t >= graph.stuck.size() || graph.stuck[t].empty()) continue;
-      if (stuck.empty()) why = graph.stuck[t];
-      stuck.push_back(g);
-    }
-    if (!stuck.empty()) {
-      why = fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck), why);
-    }
-    if (why.empty() && tau > length) {
-      why = fmt::format("tau_int of m^2, {:.2g} cycles, is longer than the {} measured cycles", tau,
-                        length);
-    }
-    if (why.empty()) continue;
-    blank(curves, t);
-    warnings.push_back(fmt::format("{}, T = {}: no values: not in equilibrium: {}; {}",
-                                   size_text(size), temperature, why, equilibrium_cure(config)));
-  }
-  return warnings;
 }
 
 namespace {
@@ -328,6 +310,47 @@ double level_of_temperature(const SizeCurves& curves) {
 }
 
 }  // namespace
+
+std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
+                                     SizeCurves& curves) {
+  if (!config.equilibrate) return {};
+  const SizePlan& plan = size.plan;
+  const auto& graphs = size.samples.graphs;
+  const auto cycles = [&](std::uint64_t measurements) {
+    return static_cast<double>(measurements * plan.every);
+  };
+  const double length = cycles(plan.measure);
+  const double dropped =
+      static_cast<double>(plan.warm_up.cycles + plan.equilibrate) + cycles(plan.discard);
+  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
+    const double tau = curves.tau[t].value;
+    std::vector<std::size_t> stuck, unknown;
+    double bound = 0;
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      if (t < graphs[g].stuck.size() && !graphs[g].stuck[t].empty()) stuck.push_back(g);
+      const auto row = static_cast<Eigen::Index>(t);
+      const double of_graph = row < graphs[g].tau_bound.size() ? graphs[g].tau_bound(row) : 0;
+      if (dropped >= kStartTaus * of_graph) continue;
+      unknown.push_back(g);
+      bound = std::max(bound, of_graph);
+    }
+    if (!stuck.empty()) {
+      return fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck),
+                         graphs[stuck.front()].stuck[t]);
+    }
+    if (tau > length) {
+      return fmt::format("tau_int of m^2, {:.2g} cycles, is longer than the {} measured cycles",
+                         tau, length);
+    }
+    if (static_cast<double>(unknown.size()) > kUnknownShare * static_cast<double>(graphs.size())) {
+      return fmt::format(
+          "{} measurements are too few to determine tau_int{}, which is more than {:.2g} cycles, "
+          "and {} cycles before the first one are few",
+          plan.measure, on_graphs(size, unknown), bound, dropped);
+    }
+    return "";
+  });
+}
 
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
                                         SizeCurves& curves) {
@@ -385,13 +408,14 @@ SizeCurves curves_of_one_graph(const SizeData& size,
     curves.tau.push_back(slower ? staggered->second : tau);
   }
   curves.plain = curves.observables;
-  std::vector<std::vector<Value>> overlaps, staggered;
-  for (const TemperatureResult& at : results) {
-    overlaps.push_back(at.overlaps);
-    staggered.push_back(at.staggered);
-  }
-  curves.overlaps = as_curves(overlaps);
-  curves.staggered = as_curves(staggered);
+  const auto curves_of = [&](std::vector<Value> TemperatureResult::*values) {
+    std::vector<std::vector<Value>> at;
+    for (const TemperatureResult& result : results) at.push_back(result.*values);
+    return as_curves(at);
+  };
+  curves.overlaps = curves_of(&TemperatureResult::overlaps);
+  curves.staggered = curves_of(&TemperatureResult::staggered);
+  curves.in_field = curves_of(&TemperatureResult::in_field);
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   add_exchange(size, curves);
   return curves;

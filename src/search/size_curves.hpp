@@ -51,6 +51,7 @@ struct SizeCurves {
   std::vector<std::vector<Value>> plain;        // without control variates
   std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T]; may be empty
   std::vector<std::vector<Value>> staggered;    // [staggered_observables()][T]; may be empty
+  std::vector<std::vector<Value>> in_field;     // [field_observables()][T]; may be empty
   std::vector<Value> cluster_fraction, tau;
   std::vector<Value> overlap_tau;  // of q^2, error NaN: a lower bound; may be empty
   std::vector<Value> accepted;     // of exchanges with the next temperature; may be empty
@@ -101,8 +102,10 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
 // temperatures in `refused`. The joint level of all temperatures is that of compare_halves().
 void blank_refused(const SizeData& size, SizeCurves& curves);
 
-// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck or tau_int of
-// m^2 exceeds the length of the series. Returns one line per reason.
+// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck, if tau_int of
+// m^2 exceeds the length of the series, or if the series of too many graphs are too short to
+// determine tau_int and fewer than kStartTaus times its lower bound were dropped before them (as
+// for a single run, run_check.hpp). Returns one warning, or nothing.
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 

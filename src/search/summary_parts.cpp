@@ -42,6 +42,8 @@ bool has_staggered(const StudyConfig& config) {
   return measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");
 }
 
+bool has_field(const StudyConfig& config) { return config.model.interactions.may_have_field(); }
+
 // Names of the curves in summary.csv: `first` come before the columns of the plan (rule, schedule,
 // ..), `last` after them. New columns are appended, so that old ones keep their positions.
 struct CsvCurves {
@@ -60,6 +62,9 @@ struct CsvCurves {
     }
     if (has_staggered(config)) {
       for (const Observable& o : staggered_observables()) last.emplace_back(o.name);
+    }
+    if (has_field(config)) {
+      for (const Observable& o : field_observables()) last.emplace_back(o.name);
     }
     if (has_overlaps(config)) last.emplace_back("overlap_tau");
     if (config.exchange) last.emplace_back("exchange_accepted");
@@ -194,6 +199,9 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   for (std::size_t k = 0; k < curves.staggered.size(); ++k) {
     json[std::string(staggered_observables()[k].name)] = curve_json(curves.staggered[k]);
   }
+  for (std::size_t k = 0; k < curves.in_field.size(); ++k) {
+    json[std::string(field_observables()[k].name)] = curve_json(curves.in_field[k]);
+  }
   json["cluster_fraction"] = curve_json(curves.cluster_fraction);
   json["tau"] = curve_json(curves.tau);
   if (!curves.overlap_tau.empty()) json["overlap_tau"] = curve_json(curves.overlap_tau);
@@ -232,6 +240,7 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   describe(observables());
   if (has_overlaps(config)) describe(overlap_observables());
   if (has_staggered(config)) describe(staggered_observables());
+  if (has_field(config)) describe(field_observables());
   json["model"] = to_string(config.model.kind);
   json["q"] = config.model.q;
   json["sampling"] = {{"engine", to_string(config.engine)},

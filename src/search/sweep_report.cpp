@@ -42,7 +42,7 @@ std::string place_of(const SweepPoint& point) {
 }
 
 // The tables of a sweep, each narrow enough for a terminal. summary.csv has all columns.
-enum class SweepTable { thermal, staggered, overlaps };
+enum class SweepTable { thermal, in_field, staggered, overlaps };
 
 // One temperature of one size as a row.
 struct SweepRow {
@@ -83,8 +83,10 @@ Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool sched
       cells.push_back(text_cell("tau", tau_text(curves.tau[t])));
       if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
       break;
+    case SweepTable::in_field:
     case SweepTable::staggered:
-      for (const Observable& o : staggered_observables()) {
+      for (const Observable& o :
+           table == SweepTable::in_field ? field_observables() : staggered_observables()) {
         if (!o.symbol.empty()) add(o.symbol, std::string(o.name));
       }
       break;
@@ -278,6 +280,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
   bool labels = false, controls = false, staggered = false, overlaps = false, refused = false;
+  bool in_field = false;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
   std::vector<SweepRow> rows;
   for (const SweepPoint& point : points) {
@@ -287,6 +290,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       const SizeCurves& curves = point.curves[k];
       controls = controls || !curves.controls.empty();
       refused = refused || (point.sizes[k].samples.graphs.size() > 1 && !curves.refused.empty());
+      in_field = in_field || !curves.in_field.empty();
       staggered = staggered || !curves.staggered.empty();
       overlaps = overlaps || !curves.overlaps.empty();
       for (std::size_t t = 0; t < curves.temperatures.size(); ++t) rows.push_back({&point, k, t});
@@ -304,6 +308,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   };
   std::string out = fmt::format("\n{}: thermal averages\n\n", config.name);
   out += table(SweepTable::thermal);
+  if (in_field) {
+    out += "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +
+           table(SweepTable::in_field);
+  }
   if (staggered) out += "\nStaggered magnetisation:\n\n" + table(SweepTable::staggered);
   if (overlaps) out += "\nOverlaps of two replicas:\n\n" + table(SweepTable::overlaps);
   out += exchange_text(points, labels, most);
@@ -317,7 +325,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       "summary.csv and summary.json. 'rewise help U' explains U, and so on.\n";
   if (out.find("> ") != std::string::npos) {
     out +=
-        "\"> x\": tau is longer than x, so that nothing shows equilibrium there: raise measure.\n";
+        "\"> x\": the series of some graphs are too short to determine tau, which is longer than x "
+        "there:\nraise measure.\n";
   }
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
   if (controls) {

@@ -11,7 +11,6 @@
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
-#include "src/search/tc_search.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/record.hpp"
 #include "src/study/task_results.hpp"
@@ -324,12 +323,10 @@ Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
 
 }  // namespace
 
-std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progress& progress) {
+std::vector<PottsPoint> peaks_of(const StudyConfig& config, std::vector<PointData> data) {
   std::vector<PottsPoint> points;
-  for (PointData& data : search_tc(study, stop, progress)) {
-    points.push_back(analyse(study.config(), std::move(data)));
-  }
-  add_shifts(study.config(), points);
+  for (PointData& one : data) points.push_back(analyse(config, std::move(one)));
+  add_shifts(config, points);
   return points;
 }
 
@@ -343,7 +340,7 @@ Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& poi
   if (exact) {
     json["tc0"] = printed_json({*exact, 0});
     json["tc0"]["source"] = "exact";
-  } else if (points.front().p == 0 && points.front().transition.found) {
+  } else if (!points.empty() && points.front().p == 0 && points.front().transition.found) {
     json["tc0"] = printed_json(total(points.front().transition));
     json["tc0"]["source"] = "measured";
   }

@@ -12,8 +12,8 @@
 
 #include "analysis/scaling/peaks.hpp"
 #include "src/search/size_curves.hpp"
+#include "src/search/tc_search.hpp"
 #include "src/study/json_output.hpp"
-#include "src/study/study.hpp"
 
 namespace rewise {
 
@@ -34,8 +34,8 @@ struct PottsPoint {
   std::vector<std::string> warnings;
 };
 
-// One per p of the configuration. Throws Error(interrupted) as Study::run().
-std::vector<PottsPoint> search_peaks(Study& study, const StopToken& stop, Progress& progress);
+// Analyses what search_tc() measured (tc_search.hpp), one point per p.
+std::vector<PottsPoint> peaks_of(const StudyConfig& config, std::vector<PointData> data);
 
 Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points);
 std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points);

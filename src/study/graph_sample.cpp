@@ -81,6 +81,8 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.simulated.resize(count, kMomentCount);
   sample.m2_pair.resize(count);
   sample.tau.resize(count);
+  sample.tau_bound = Eigen::ArrayXd::Zero(count);
+  sample.in_field = has_field(data);
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.bond_sum.time());
   sample.exchange = exchange_result(data);
@@ -113,6 +115,10 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
               .transpose();
     }
     sample.tau(row) = tau.value;
+    const auto note_bound = [&](Value v) {
+      if (!std::isfinite(v.error)) sample.tau_bound(row) = std::fmax(sample.tau_bound(row), v.value);
+    };
+    note_bound(tau);
     sample.stuck.push_back(
         stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped, travelled));
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
@@ -129,6 +135,7 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
       sample.overlaps.conservativeResize(count, Eigen::NoChange);
       sample.overlaps.row(row) = overlaps.colwise().mean();
       sample.overlap_tau.push_back(tau_of_overlap(data, k));
+      note_bound(sample.overlap_tau.back());
       if (const OverlapRows changes = overlap_changes_of(data, k); changes.rows() > 0) {
         sample.overlap_changes.conservativeResize(count, Eigen::NoChange);
         sample.overlap_changes.row(row) = changes.colwise().mean();

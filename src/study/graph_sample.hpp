@@ -26,6 +26,10 @@ struct GraphSample {
   MomentRows simulated_thermal;     // [T, moment]
   Eigen::ArrayXd m2_pair;           // [T] <m^2>^2 from pairs of different replicas
   Eigen::ArrayXd tau;               // [T] tau_of_order(), cycles
+  // [T] the lower bound of tau_int of the order parameter or q^2, in cycles, where the series is too
+  // short to determine it; else 0.
+  Eigen::ArrayXd tau_bound;
+  bool in_field = false;            // has_field()
   Halves halves;                    // replicas with random start minus those with ordered start
   std::vector<std::string> stuck;   // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;  // [T] see task_results.hpp

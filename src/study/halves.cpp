@@ -28,28 +28,31 @@ constexpr double kMacroscopic = 0.05;
 // the median, unless at least kFarTaus tau_int passed before the first measurement.
 constexpr double kFarOff = 25, kFarTaus = 20;
 
-std::string_view name_of(Eigen::Index observable) {
-  static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2"};
-  return names[observable];
-}
-
-// Steps of the time averages of e, |m| and m^2 over `times` measurements: one spin flip in one of
-// them changes the sums of bonds and of spins by about 2.
-Eigen::Array3d steps_of(const SampleUnits& units, double abs_m, double times) {
-  return Eigen::Array3d(2 / units.sites, 2 / units.order, 4 * abs_m / units.order) / times;
+// Steps of the time averages of e, |m|, m^2 and m over `times` measurements: one spin flip in one
+// of them changes the sums of bonds and of spins by about 2.
+Eigen::Array4d steps_of(const SampleUnits& units, double abs_m, double times) {
+  const double of_m = 2 / units.order;
+  return Eigen::Array4d(2 / units.sites, of_m, 2 * abs_m * of_m, of_m) / times;
 }
 
 }  // namespace
 
-Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                              const SampleUnits& units, Eigen::Index first, Eigen::Index count,
-                              Dependence dependence) {
-  Eigen::ArrayX3d means(bond_sums.cols(), 3);
+std::string_view compared_name(Eigen::Index observable) {
+  static constexpr std::string_view names[] = {"energy", "abs_magnetisation", "m2",
+                                               "magnetisation"};
+  return names[observable];
+}
+
+Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                              const SampleUnits& units, bool in_field, Eigen::Index first,
+                              Eigen::Index count, Dependence dependence) {
+  Eigen::ArrayXXd means(bond_sums.cols(), compared_observables(in_field));
   for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
     Eigen::ArrayXd e, m;
     units.per_site(bond_sums.col(r).segment(first, count).cast<double>(),
                    magnetisations.col(r).segment(first, count).cast<double>(), e, m);
-    means.row(r) << e.mean(), m.abs().mean(), m.square().mean();
+    means.row(r).head(3) << e.mean(), m.abs().mean(), m.square().mean();
+    if (in_field) means(r, 3) = m.mean();
   }
   return member_rows(means, dependence);
 }
@@ -74,7 +77,7 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
   if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
-  const Eigen::ArrayX3d means = replica_means(bond_sums, magnetisations, units, 0, times);
+  const Eigen::ArrayXXd means = replica_means(bond_sums, magnetisations, units, false, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
   const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
@@ -142,17 +145,19 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
   const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
-  halves.difference.resize(temperatures, 3);
-  halves.variance.resize(temperatures, 3);
+  const bool in_field = has_field(data);
+  const Eigen::Index compared = compared_observables(in_field);
+  halves.difference.resize(temperatures, compared);
+  halves.variance.resize(temperatures, compared);
   IntSeries bond_sums, magnetisations;
   for (Eigen::Index t = 0; t < temperatures; ++t) {
     const auto at = static_cast<std::size_t>(t);
     series_at(data.bond_sum, at, bond_sums);
     series_at(data.magnetisation, at, magnetisations);
-    const Eigen::ArrayX3d means =
-        replica_means(bond_sums, magnetisations, units, begin, length, dependence);
-    const Eigen::Array3d steps = steps_of(units, means.col(1).mean(), static_cast<double>(count));
-    for (Eigen::Index o = 0; o < 3; ++o) {
+    const Eigen::ArrayXXd means =
+        replica_means(bond_sums, magnetisations, units, in_field, begin, length, dependence);
+    const Eigen::Array4d steps = steps_of(units, means.col(1).mean(), static_cast<double>(count));
+    for (Eigen::Index o = 0; o < compared; ++o) {
       Value of[2];
       for (const std::size_t hot : {0, 1}) {
         std::vector<double> values;
@@ -193,27 +198,30 @@ HotCold compare_halves(std::span<const Halves> graphs, double level) {
       return;
     smallest = chance;
     result.worst_z = z;
-    result.observable = name_of(o);
+    result.observable = compared_name(o);
   };
   Eigen::ArrayXXd difference, variance;
   double dof = 0;
   for (const Halves& graph : graphs) {
     if (graph.difference.rows() == 0) continue;
     if (dof == 0) {
-      difference = variance = Eigen::ArrayXXd::Zero(graph.difference.rows(), 3);
+      difference = variance =
+          Eigen::ArrayXXd::Zero(graph.difference.rows(), graph.difference.cols());
     }
     difference += graph.difference;
     variance += graph.variance;
     dof += graph.dof;
     for (Eigen::Index t = 0; t < graph.difference.rows(); ++t) {
-      for (Eigen::Index o = 0; o < 3; ++o) {
+      for (Eigen::Index o = 0; o < graph.difference.cols(); ++o) {
         compare(graph.difference(t, o), graph.variance(t, o), graph.dof, o);
       }
     }
   }
   if (graphs.size() > 1) {
     for (Eigen::Index t = 0; t < difference.rows(); ++t) {
-      for (Eigen::Index o = 0; o < 3; ++o) compare(difference(t, o), variance(t, o), dof, o);
+      for (Eigen::Index o = 0; o < difference.cols(); ++o) {
+        compare(difference(t, o), variance(t, o), dof, o);
+      }
     }
   }
   // Bonferroni correction. The comparisons are correlated, so the probability of a false alarm is

@@ -4,7 +4,8 @@
 // For one graph at one temperature, the halves differ only in their start. The difference of their
 // means over a window of time therefore has mean zero, and its variance follows from the spread of
 // the replicas' means (replicas are independent; times may be correlated). Student's t tests each
-// such difference of e, |m| and m^2, and their sums over graphs, all together at one level.
+// such difference of e, |m| and m^2, in a field also of m, and their sums over graphs, all together
+// at one level.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,19 +28,28 @@ inline constexpr double kEquilibriumLevel = 1e-4;
 // Minimum number of tau_int before the first measurement used, if the halves agree.
 inline constexpr double kMinTaus = 5;
 
-// The halves of one graph, per temperature and observable (e, |m|, m^2): [T, 3]. No rows if the
-// task has fewer than two replicas of either start.
+// The same if nothing else shows equilibrium: all starts are alike, or the series is too short to
+// determine tau_int, of which there is only a lower bound.
+inline constexpr double kStartTaus = 10;
+
+// The observables that are compared: e, |m|, m^2 and, in a field, m, whose sign matters there (a
+// replica may stay in the phase against the field).
+constexpr Eigen::Index compared_observables(bool in_field) { return in_field ? 4 : 3; }
+std::string_view compared_name(Eigen::Index observable);
+
+// The halves of one graph, [T, compared_observables()]. No rows if the task has fewer than two
+// replicas of either start.
 struct Halves {
   Eigen::ArrayXXd difference;  // mean of the hot replicas minus that of the cold ones
   Eigen::ArrayXXd variance;    // variance of the difference, from the spread of the replicas
   double dof = 0;              // degrees of freedom of that variance
 };
 
-// Time averages of e, |m| and m^2 over the measurements [first, first + count): [replica, 3], or
-// [member, 3] of coupled replicas.
-Eigen::ArrayX3d replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                              const SampleUnits& units, Eigen::Index first, Eigen::Index count,
-                              Dependence dependence = Dependence::none);
+// Time averages of the compared observables over the measurements [first, first + count):
+// [replica, observable], or [member, observable] of coupled replicas.
+Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
+                              const SampleUnits& units, bool in_field, Eigen::Index first,
+                              Eigen::Index count, Dependence dependence = Dependence::none);
 
 // Indices of the replicas, or members, with cold start, and of those with hot start.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
@@ -81,7 +91,7 @@ Halves at_temperature(const Halves& halves, Eigen::Index t);
 struct HotCold {
   bool agree = true;
   double worst_z = 0;  // of the least probable comparison: hot minus cold in standard errors
-  std::string_view observable;       // its observable: "energy", "abs_magnetisation", "m2"
+  std::string_view observable;       // its observable: "energy", "abs_magnetisation", ..
   int checks = 0;                    // number of comparisons; 0: none possible
   double level = kEquilibriumLevel;  // joint level of all comparisons
 };

@@ -15,14 +15,13 @@
 namespace rewise {
 namespace {
 
-constexpr double kStartTaus = 10;  // tau_int before the first measurement, if all starts are alike
 constexpr double kUnknownTaus = 10;  // minimum series lengths if tau_int is unknown
-constexpr std::string_view kNames[] = {"energy", "abs_magnetisation", "m2"};
 
 // Input of the checks of one temperature.
 struct Measured {
   IntSeries bond_sums, magnetisations;
   SampleUnits units;
+  bool in_field = false;
   double every = 1;
 };
 
@@ -41,12 +40,12 @@ struct Drift {
   int comparisons = 0;
   double least = 1;
 
-  void note(const Agreement& agreement, std::size_t o) {
+  void note(const Agreement& agreement, Eigen::Index o) {
     ++comparisons;
     if (agreement.p_value >= least) return;
     least = agreement.p_value;
     z = agreement.z;
-    observable = kNames[o];
+    observable = compared_name(o);
   }
 };
 
@@ -57,24 +56,26 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
   const Dependence dependence = dependence_of(task);
   if (half < 1) return drift;
   if (result.block_length == 0) {
-    const Eigen::ArrayX3d change =
-        replica_means(s.bond_sums, s.magnetisations, s.units, times - half, half, dependence) -
-        replica_means(s.bond_sums, s.magnetisations, s.units, 0, half, dependence);
+    const auto means_from = [&](Eigen::Index first) {
+      return replica_means(s.bond_sums, s.magnetisations, s.units, s.in_field, first, half,
+                           dependence);
+    };
+    const Eigen::ArrayXXd change = means_from(times - half) - means_from(0);
     const auto of_start = replicas_by_start(task, dependence);
     for (const auto& group : of_start) {
       if (group.size() < kMinGroup) continue;
-      for (Eigen::Index o = 0; o < 3; ++o) {
+      for (Eigen::Index o = 0; o < change.cols(); ++o) {
         std::vector<double> values;
         for (const Eigen::Index r : group) values.push_back(change(r, o));
-        drift.note(compare_to_zero(values, 0), static_cast<std::size_t>(o));
+        drift.note(compare_to_zero(values, 0), o);
       }
     }
   } else if (!blocks_too_short(result, s.every)) {
     const Eigen::Index parts = times / static_cast<Eigen::Index>(result.block_length);
     const MomentRows rows =
         block_moments(s.bond_sums, s.magnetisations, s.units, parts, dependence);
-    constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2};
-    for (std::size_t o = 0; o < 3; ++o) {
+    constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2, kMagnetisation};
+    for (Eigen::Index o = 0; o < compared_observables(s.in_field); ++o) {
       std::vector<double> first, second;
       for (Eigen::Index row = 0; row < rows.rows(); ++row) {
         const Eigen::Index part = row % parts;
@@ -103,31 +104,33 @@ constexpr double kMaxCorrelation = 0.2;  // of consecutive blocks; independent o
 std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   const Eigen::Index length = s.bond_sums.rows() / kBlocks;
   if (length < 1) return "";
-  std::vector<Eigen::ArrayX3d> blocks;
+  std::vector<Eigen::ArrayXXd> blocks;
   for (Eigen::Index k = 0; k < kBlocks; ++k) {
-    blocks.push_back(replica_means(s.bond_sums, s.magnetisations, s.units, k * length, length,
-                                   dependence_of(task)));
+    blocks.push_back(replica_means(s.bond_sums, s.magnetisations, s.units, s.in_field, k * length,
+                                   length, dependence_of(task)));
   }
-  const Eigen::Index replicas = blocks.front().rows();
+  const Eigen::Index replicas = blocks.front().rows(), compared = blocks.front().cols();
   if (replicas < 4) return "";
-  Eigen::ArrayX3d average = Eigen::ArrayX3d::Zero(replicas, 3), square = average, next = average;
+  Eigen::ArrayXXd average = Eigen::ArrayXXd::Zero(replicas, compared);
+  Eigen::ArrayXXd square = average, next = average;
   for (const auto& block : blocks) average += block / kBlocks;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
-    const Eigen::ArrayX3d change = blocks[k] - average;
+    const Eigen::ArrayXXd change = blocks[k] - average;
     square += change.square() / (kBlocks - 1);
     if (k > 0) next += change * (blocks[k - 1] - average) / (kBlocks - 1);
   }
   const auto free = static_cast<double>(replicas - 1);
-  for (Eigen::Index o = 0; o < 3; ++o) {
+  for (Eigen::Index o = 0; o < compared; ++o) {
     const double between = (average.col(o) - average.col(o).mean()).square().sum() / free;
     const double within = square.col(o).mean(), expected = within / kBlocks;
     if (!(within > 0) || !(between > kMaxScatter * expected)) continue;
     if (next.col(o).mean() > kMaxCorrelation * within) continue;
     const boost::math::fisher_f_distribution<double> ratio(
         free, static_cast<double>(replicas * (kBlocks - 1)));
-    if (3 * boost::math::cdf(boost::math::complement(ratio, between / expected)) > level) continue;
+    const double chance = boost::math::cdf(boost::math::complement(ratio, between / expected));
+    if (static_cast<double>(compared) * chance > level) continue;
     return fmt::format("averages of replicas differ in {} by {:.1f} times what they fluctuate",
-                       kNames[static_cast<std::size_t>(o)], std::sqrt(between / expected));
+                       compared_name(o), std::sqrt(between / expected));
   }
   return "";
 }
@@ -258,7 +261,7 @@ CheckedRun checked_run(const TaskData& task) {
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
   const Halves halves = halves_of(task, 0, task.bond_sum.time());
   const bool travelled = travelled_before(task, dropped_cycles(task));
-  Measured s{{}, {}, units_of(task), configured(task, "sampling.every", 1)};
+  Measured s{{}, {}, units_of(task), has_field(task), configured(task, "sampling.every", 1)};
   for (std::size_t k = 0; k < run.results.size(); ++k) {
     series_at(task.bond_sum, k, s.bond_sums);
     series_at(task.magnetisation, k, s.magnetisations);

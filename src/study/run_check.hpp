@@ -2,8 +2,8 @@
 //
 // A run is rejected as "not-equilibrated" if
 //
-//   - replicas with hot and cold start differ in e, |m| or m^2 (Student's t test of their time
-//     averages, halves.hpp), or
+//   - replicas with hot and cold start differ in e, |m| or m^2, or in a field in m (Student's t
+//     test of their time averages, halves.hpp), or
 //   - the second half of the measurements differs from the first (t test of the differences of
 //     independent replicas of equal start, or of time blocks if there are few replicas), or
 //   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),

@@ -107,6 +107,13 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       result.longest_tau = longer(result.longest_tau, result.tau.at(name));
     }
   }
+  const bool in_field = has_field(task);
+  if (in_field) {
+    result.tau["magnetisation"] = tau(m);
+    if (m.minCoeff() < m.maxCoeff()) {
+      result.longest_tau = longer(result.longest_tau, result.tau.at("magnetisation"));
+    }
+  }
   IntSeries staggered;
   if (!task.staggered.empty()) {
     series_at(task.staggered, k, staggered);
@@ -129,6 +136,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
     result.staggered = observables_at(bond_sums, staggered, units, parts, dependence, sites,
                                       result.temperature, staggered_observables());
   }
+  if (in_field) {
+    result.in_field = observables_at(bond_sums, magnetisations, units, parts, dependence, sites,
+                                     result.temperature, field_observables());
+  }
   result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
   for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
     *v = unless_alike(*v);
@@ -143,6 +154,10 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 }
 
 }  // namespace
+
+bool has_field(const TaskData& task) {
+  return model_of(task.configuration).interactions.may_have_field();
+}
 
 Dependence dependence_of(const TaskData& task) {
   return task.configuration.contains("sampling.houdayer") ? Dependence::replicas : Dependence::none;
@@ -203,14 +218,22 @@ Value tau_of_order(const TaskData& task, std::size_t temperature) {
 
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations) {
   const double order = units_of(task).order, every = configured(task, "sampling.every", 1);
-  const auto tau_of_square = [&](const IntSeries& sums) {
-    const RealSeries square = (sums.cast<double>() / order).square();
-    return tau_of(member_columns(square, dependence_of(task)), every);
+  const auto per_site = [&](const IntSeries& sums) -> RealSeries {
+    return sums.cast<double>() / order;
   };
-  const Value tau = tau_of_square(magnetisations);
-  if (task.staggered.empty()) return tau;
-  const Value other = tau_of_square(series_at(task.staggered, temperature));
-  return other.value > tau.value || !std::isfinite(tau.value) ? other : tau;
+  const auto tau_of_members = [&](const RealSeries& series) {
+    return tau_of(member_columns(series, dependence_of(task)), every);
+  };
+  Value slowest = tau_of_members(per_site(magnetisations).square());
+  const auto compare = [&](const RealSeries& series) {
+    const Value other = tau_of_members(series);
+    if (other.value > slowest.value || !std::isfinite(slowest.value)) slowest = other;
+  };
+  if (has_field(task)) compare(per_site(magnetisations));
+  if (!task.staggered.empty()) {
+    compare(per_site(series_at(task.staggered, temperature)).square());
+  }
+  return slowest;
 }
 
 Value tau_of_overlap(const TaskData& task, std::size_t temperature) {

@@ -47,12 +47,13 @@ struct TemperatureResult {
   // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
   // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
-  Value longest_tau;  // of e, |m|, m^2, |m_s| and m_s^2, not of q^2; {0, 0} if none of them ever
-                      // changed
+  Value longest_tau;  // of e, |m|, m^2, |m_s|, m_s^2 and, in a field, m, not of q^2; {0, 0} if none
+                      // of them ever changed
   Value cluster_fraction;
   ClusterMoments clusters;
   std::vector<Value> overlaps;   // [overlap_observables()], or none
   std::vector<Value> staggered;  // [staggered_observables()], or none
+  std::vector<Value> in_field;   // [field_observables()], or none
   // Length, in measurements, of the time blocks that the jackknife leaves out; 0: it leaves out
   // replicas. Errors are too small unless the blocks are several tau_int long.
   std::uint64_t block_length = 0;
@@ -101,6 +102,9 @@ inline constexpr const char* kNoRoundTrip =
     "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
     "temperatures";
 
+// Whether the sign of m matters: Interactions::may_have_field() of the task's model.
+bool has_field(const TaskData& task);
+
 // Dependence::replicas if the task has Houdayer moves.
 Dependence dependence_of(const TaskData& task);
 
@@ -115,8 +119,8 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 // tau_int.
 bool blocks_too_short(const TemperatureResult& result, double every);
 
-// tau_int of m^2 at one temperature, in cycles; that of m_s^2 if it is measured and longer, because
-// the order parameter is the slowest observable. The second form has the magnetisations at hand.
+// tau_int of m^2 at one temperature, in cycles; that of m_s^2, if it is measured, or in a field of m
+// where it is longer, because the order parameter is the slowest observable. The second form has the magnetisations at hand.
 Value tau_of_order(const TaskData& task, std::size_t temperature);
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
 

@@ -62,11 +62,12 @@ struct Torus {
       const double e = -static_cast<double>(l.bond_sum) / kSites;
       const double m = static_cast<double>(l.magnetisation) / kSites;
       Moments of_level;
-      of_level << e, e * e, std::abs(m), m * m, m * m * m * m, 0, 0;
+      of_level << e, e * e, std::abs(m), m * m, m * m * m * m, m, 0, 0, 0;
       sum += weight * of_level;
     }
     sum[kEnergyPair] = sum[kEnergy] * sum[kEnergy];
     sum[kAbsPair] = sum[kAbsMagnetisation] * sum[kAbsMagnetisation];
+    sum[kMagnetisationPair] = sum[kMagnetisation] * sum[kMagnetisation];
     return sum;
   }
 

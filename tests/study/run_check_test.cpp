@@ -144,6 +144,16 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
 
 // Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
 // n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
+// Some replicas stay in the phase against the field: e, |m| and m^2 do not show it.
+TEST_CASE("in a field, the sign of m of both starts is compared") {
+  TaskData data = made(1, 32, 100, [](std::uint32_t r, int) { return r % 4 == 1 ? -25.0 : 0.0; });
+  CHECK(check_of(data).ok());
+  data.configuration["model.field"] = "0.1";
+  const RunCheck check = check_of(data);
+  CHECK(check.status == RunStatus::not_equilibrated);
+  CHECK(check.halves.observable == "magnetisation");
+}
+
 TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   TaskData data = made(5, 32, 60, [](std::uint32_t, int) { return 0.0; });
   TaskData coupled = data;

@@ -193,8 +193,8 @@ TEST_CASE("over graphs: C and chi are averages over graphs, U comes from average
   MomentTable graphs;
   graphs.sites = 10;
   graphs.temperature = Eigen::ArrayXd::Constant(1, 2.0);
-  const double rows[2][kMomentCount] = {{-1.0, 1.25, 0.5, 0.4, 0.3, 1.0, 0.25},
-                                        {-2.0, 4.50, 0.7, 0.6, 0.5, 4.0, 0.49}};
+  const double rows[2][kMomentCount] = {{-1.0, 1.25, 0.5, 0.4, 0.3, 0.2, 1.0, 0.25, 0.04},
+                                        {-2.0, 4.50, 0.7, 0.6, 0.5, 0.1, 4.0, 0.49, 0.01}};
   for (std::size_t m = 0; m < kMomentCount; ++m) {
     graphs.table[m].resize(2, 1);
     graphs.table[m] << rows[0][m], rows[1][m];
@@ -203,6 +203,7 @@ TEST_CASE("over graphs: C and chi are averages over graphs, U comes from average
   CHECK(of(specific_heat).value == Approx((0.25 + 0.5) / 2 * 10 / 4));
   CHECK(of(specific_heat).error == Approx(0.25 / 2 * 10 / 4));
   CHECK(of(susceptibility).value == Approx(((0.4 - 0.25) + (0.6 - 0.49)) / 2 * 10 / 2));
+  CHECK(of(field_susceptibility).value == Approx(((0.4 - 0.04) + (0.6 - 0.01)) / 2 * 10 / 2));
   const double full = 1 - 0.4 / (3 * 0.25);
   const double left = ((1 - 0.3 / (3 * 0.16)) + (1 - 0.5 / (3 * 0.36))) / 2;
   CHECK(of(binder_at).value == Approx(2 * full - left));  // jackknifed: full - (n - 1)(left - full)
