@@ -28,7 +28,7 @@ class DeviceMail {
  public:
   // Uses the current device.
   DeviceMail(distributed::Transport& transport, int device);
-  // Call on all ranks together, after lend(). Lent memory must be released after it.
+  // If lend() was called: call on all ranks together, before the memory is freed.
   ~DeviceMail();
   DeviceMail(const DeviceMail&) = delete;
   DeviceMail& operator=(const DeviceMail&) = delete;
@@ -39,7 +39,7 @@ class DeviceMail {
   void lend(std::span<std::uint8_t> memory);
 
   struct Message {
-    int rank;          // sender or receiver
+    int rank;          // of the sender or the receiver
     std::uint8_t* at;  // on this device
     std::uint64_t bytes;
     // The first 64-bit word of the message is the number of words that follow; `bytes` is an upper

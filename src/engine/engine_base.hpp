@@ -104,7 +104,7 @@ class EngineBase : public Engine {
 
   SumUnits sum_units() const;
   // Makes a measurement from the counts of all replicas (SumUnits): empties `out`, fills the sums
-  // of bonds and spins, then calls report_sums(). Additional columns of an engine are filled
+  // of bonds and spins, then calls report_sums(). An engine fills its additional columns
   // afterwards.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.

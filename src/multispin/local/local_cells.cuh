@@ -52,8 +52,8 @@ struct RegularNeighbours {
 
 constexpr unsigned kPlanes = 4;  // planes of a count of disagreeing neighbours, up to 15
 
-// The number of disagreeing neighbours in each replica. open: the replicas that need a draw, since
-// the number is less than the number of classes. plane: the number in binary; undefined in others.
+// The number of disagreeing neighbours (in a field: of neighbours that are up) in each replica.
+// open: the replicas that need a draw. plane: the number in binary planes, valid in these replicas.
 struct Count {
   std::uint32_t open = 0;
   std::uint32_t plane[kPlanes] = {};
