@@ -73,7 +73,7 @@ class DeviceMail {
   struct Peer {
     bool reaches = false;                   // both devices can access the memory of the other
     bool own_process = false;               // in this process: no handles had to be opened
-    std::vector<const std::uint8_t*> lent;  // memory that the peer has lent
+    std::vector<const std::uint8_t*> lent;  // memory that the peer passed to lend()
     cudaEvent_t queued[2] = {};             // events of the peer, used alternately
   };
   struct Card;
@@ -91,7 +91,7 @@ class DeviceMail {
   bool direct_;     // messages to ranks that are no peers: the transport sends from device memory,
                     // else through the host
   std::vector<Peer> peers_;                    // [ranks]
-  std::vector<std::span<std::uint8_t>> lent_;  // memory lent by this rank
+  std::vector<std::span<std::uint8_t>> lent_;  // memory passed to lend()
   cudaEvent_t queued_[2] = {};
   std::size_t turn_ = 0;
   bool any_peer_ = false;                                           // some ranks are peers
