@@ -1,6 +1,6 @@
-// The decisions about one group of 128 sites of one colour, 32 at a time (rules.hpp): the inner
-// part of the CUDA kernel, also compiled for the host, where it is tested. The vectorised CPU form
-// is in local.cpp.
+// Accepts or rejects the flips of one group of 128 sites of one colour, 32 at a time (rules.hpp).
+// This is the inner part of the CUDA kernel; it is also compiled for the host, where it is tested.
+// The vectorised CPU form is in local.cpp.
 //
 // Cost in 2D: eight calls of Philox for the first digits of 128 sites and usually one for the sites
 // that are still undecided; a warp, which waits for its slowest thread, needs 0.6 calls more on

@@ -1,13 +1,14 @@
-// The memory layout of the bitlattice engine: one bit per site, colours apart, up = 1.
+// The memory layout of the bitlattice engine: one bit per site, 1 = up; the two colours are stored
+// separately.
 //
 // A row is a line of sites along x. Site x of a row belongs to the colour (x + parity of the row)
 // mod 2 and is bit x / 2 of that colour's part of the row: 32 sites of one colour per word, 4 words
 // per group, rows padded to whole groups with zeros. The neighbours of a word along other
-// directions are the same word of neighbouring rows. Its neighbours along x are the other colour's
-// same word and that word shifted by one site, forward in rows whose sites have odd x, backward in
-// the others. A colour's words are [rows][stride]; a replica is colour 0, then colour 1.
+// directions are the same word of neighbouring rows. Its neighbours along x are the same word of
+// the other colour, and that word shifted by one site: forward if the sites of the word have odd x,
+// backward if even. A colour's words are [rows][stride]; a replica is colour 0, then colour 1.
 //
-// A slab is some consecutive planes of the slowest extent with its halo: copies of the planes
+// A slab consists of consecutive planes of the slowest extent and its halo: copies of the planes
 // before and after it. It is laid out as a lattice of all these planes; only the addresses of its
 // random numbers and the parity of its rows have offsets. All neighbours of its inner rows lie
 // within it, so code that updates only inner rows needs no special case at the ends.

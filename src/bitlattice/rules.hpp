@@ -1,6 +1,6 @@
-// Which random bits of the counter-based generator decide about which site in the bitlattice
-// engine. CPU and CUDA code, vectorised or not, follow these rules and therefore make the same
-// moves.
+// The rules of the bitlattice engine: how random bits of the counter-based generator are assigned
+// to sites, and how they decide about a flip. CPU and CUDA code, vectorised or not, follow these
+// rules and therefore make the same moves.
 //
 // A local update visits colour 0, then colour 1. A site with spin s and degree 2d, D of whose
 // neighbours have the opposite spin, has s h = 2d - 2D. Metropolis accepts D >= d without a draw,

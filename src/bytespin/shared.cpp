@@ -1,7 +1,9 @@
+// The subdomains on CPUs, and the engine of rank 0 (shared.hpp).
+//
 // Each rank stores its sites at their usual positions, and beside them its halo: the plane before
 // and the plane after its own, and the far ends of the bonds of its modified cells, updated after
 // every update of a colour. Memory of other sites is never touched, so the operating system does
-// not allocate it. Both ranks derive the lists of far ends from the graph.
+// not allocate it. Sender and receiver derive the same lists of far ends from the graph.
 //
 // Swendsen-Wang (slab_clusters.hpp): each rank labels its slab. It sends the labels of its first
 // plane to the rank before, and those of ends of rewired bonds to the rank of the other end, which
@@ -68,12 +70,11 @@ class CpuSubdomain final : public BytespinSubdomain {
   struct Messages {
     std::vector<std::uint8_t> out, in;
   };
-  std::vector<Messages> far_messages_;  // as far_
-  std::vector<LocalScratch> scratch_;   // [threads]
-  // Swendsen-Wang: rewired bonds between ranks (end a or end b here), by the other rank.
-  std::unique_ptr<SlabClusters> clusters_;
-  std::vector<JoiningBonds> joining_;      // [ranks]
-  std::unique_ptr<std::uint8_t[]> spins_;  // [replicas][sites]
+  std::vector<Messages> far_messages_;      // as far_
+  std::vector<LocalScratch> scratch_;       // [threads]
+  std::unique_ptr<SlabClusters> clusters_;  // from the first Swendsen-Wang update on
+  std::vector<JoiningBonds> joining_;       // [ranks] rewired bonds between this rank and another
+  std::unique_ptr<std::uint8_t[]> spins_;   // [replicas][sites]
 };
 
 CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
@@ -91,7 +92,7 @@ CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& s
   }
 }
 
-// If the neighbour before is also the one after, a slab of a single plane sends it once.
+// With two ranks, the previous and the next rank are the same: a slab of one plane sends it once.
 void CpuSubdomain::exchange(IndexRange replicas, int colour) {
   if (transport_.size() == 1) return;
   const auto plane = [&](std::uint64_t replica, std::uint64_t first) {
@@ -157,8 +158,8 @@ void CpuSubdomain::advance(const Advance& what) {
   }
 }
 
-// Pairs of labels that bonds between slabs join, for bonds with end a, or the lower end, here; by
-// the other rank.
+// Pairs of labels that bonds between slabs join, by the rank of the other label: lattice bonds to
+// the next slab, and rewired bonds whose end a is here.
 std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& tables,
                                                                 const DrawKey& key,
                                                                 const std::uint8_t* spins) {

@@ -17,8 +17,8 @@
 
 namespace rewise::bytespin {
 
-// Message tags of planes sent to the next and previous rank, of far ends, of the labels of both,
-// and of the graph.
+// Message tags: planes sent to the next and to the previous rank, far ends, the labels of planes
+// and of far ends, pairs of labels, passes of relax(), and the rewired bonds of a rank's graph.
 inline constexpr int kToNext = distributed::kFirstTag, kToPrevious = distributed::kFirstTag + 1,
                      kFar = distributed::kFirstTag + 2, kLabels = distributed::kFirstTag + 3,
                      kFarLabels = distributed::kFirstTag + 4, kEdges = distributed::kFirstTag + 5,

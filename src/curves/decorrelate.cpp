@@ -316,7 +316,8 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
                                                    closes * known(exchange.error))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
-  // Couples of Houdayer moves are one member, and so are their two overlaps.
+  // Houdayer moves make the two replicas of a couple dependent, and also their two overlaps: both
+  // are averaged to one column.
   const auto of_members = [&](const RealSeries& series, Dependence kind) {
     return member_columns(series, spec.schedule.houdayer ? kind : Dependence::none, spec.graphs);
   };

@@ -28,7 +28,7 @@ class DeviceMail {
  public:
   // Uses the current device.
   DeviceMail(distributed::Transport& transport, int device);
-  // Call on all ranks together, after lend(). Lent memory must be released after it.
+  // If lend() was called: call on all ranks together, before the memory is freed.
   ~DeviceMail();
   DeviceMail(const DeviceMail&) = delete;
   DeviceMail& operator=(const DeviceMail&) = delete;
@@ -39,7 +39,7 @@ class DeviceMail {
   void lend(std::span<std::uint8_t> memory);
 
   struct Message {
-    int rank;          // sender or receiver
+    int rank;          // of the sender or the receiver
     std::uint8_t* at;  // on this device
     std::uint64_t bytes;
     // The first 64-bit word of the message is the number of words that follow; `bytes` is an upper
@@ -73,7 +73,7 @@ class DeviceMail {
   struct Peer {
     bool reaches = false;                   // both devices can access the memory of the other
     bool own_process = false;               // in this process: no handles had to be opened
-    std::vector<const std::uint8_t*> lent;  // memory that the peer has lent
+    std::vector<const std::uint8_t*> lent;  // memory that the peer passed to lend()
     cudaEvent_t queued[2] = {};             // events of the peer, used alternately
   };
   struct Card;
@@ -91,7 +91,7 @@ class DeviceMail {
   bool direct_;     // messages to ranks that are no peers: the transport sends from device memory,
                     // else through the host
   std::vector<Peer> peers_;                    // [ranks]
-  std::vector<std::span<std::uint8_t>> lent_;  // memory lent by this rank
+  std::vector<std::span<std::uint8_t>> lent_;  // memory passed to lend()
   cudaEvent_t queued_[2] = {};
   std::size_t turn_ = 0;
   bool any_peer_ = false;                                           // some ranks are peers

@@ -72,7 +72,7 @@ class EngineBase : public Engine {
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
   // Whether measurements have sums over clusters. With couplings or fields the spins of a cluster
-  // differ, and its size says nothing about m.
+  // differ, and cluster sizes do not give an estimator of m^2.
   bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
 
   // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps.
@@ -104,7 +104,7 @@ class EngineBase : public Engine {
 
   SumUnits sum_units() const;
   // Makes a measurement from the counts of all replicas (SumUnits): empties `out`, fills the sums
-  // of bonds and spins, then calls report_sums(). Additional columns of an engine are filled
+  // of bonds and spins, then calls report_sums(). An engine fills its additional columns
   // afterwards.
   void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.

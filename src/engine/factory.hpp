@@ -85,7 +85,7 @@ struct MethodSet {
   // "" if the methods are available on the device and, if `shared`, on ranks that share a replica;
   // otherwise the reason.
   std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
-  // A method that devices that share a replica support on every lattice.
+  // A method that is available on every lattice if devices share a replica.
   MethodChoice (*on_any_lattice)();
 };
 

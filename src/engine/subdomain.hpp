@@ -183,8 +183,8 @@ class SavesApart {
   // Writes files `name`.0, `name`.1 and so on, one per rank; rank 0 uses `write`. Throws the Error
   // of the first rank that fails.
   virtual SavedApart save_apart(const std::string& name, const FileWriter& write) const = 0;
-  // Restores such a state on any number of ranks. Rank 0 reads the spins, `spin_bytes` in total, in
-  // pieces.
+  // Restores such a state on any number of ranks. Rank 0 reads the spins, `spin_bytes` in total, by
+  // several calls of `read`.
   virtual void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
                              const SpinReader& read) = 0;
 };

@@ -1,5 +1,5 @@
-// The model: Hamiltonian, probabilities of the updates, energy and order parameter. All engines,
-// host and device, take them from here (k_B = 1).
+// The model: Hamiltonian, probabilities of the updates, energy and order parameter (k_B = 1). All
+// engines, on host and device, use these definitions.
 //   Ising  H = -sum_bonds J_ij s_i s_j - sum_sites h_i s_i
 //   Potts  H = -sum_bonds J_ij delta(s_i, s_j)
 // The default Interactions are the ferromagnet, J = 1 and h = 0. The functions below that count
@@ -49,7 +49,7 @@ struct Model {
   //   Metropolis et al. 1953: min(1, exp(-beta E))
   //   Glauber 1963: 1 / (1 + exp(beta E)), the heat bath of two states. Its result does not depend
   //   on the old state. With more states the heat bath draws by heat_bath_weight() instead.
-  // In a field, `lost` is s h of all fields, which is not an integer.
+  // In a field, h includes the field, so `lost` is not an integer.
   double acceptance(LocalUpdate rule, double beta, double lost) const;
   Threshold flip_threshold(LocalUpdate rule, double beta, int lost) const {
     return threshold(acceptance(rule, beta, lost));

@@ -207,7 +207,7 @@ std::uint64_t DeviceBatch::cluster_launches(std::uint32_t updates) const {
                             : wolff_->launches(updates);
 }
 
-// A CUDA graph takes memory, on the host and on the device.
+// Limits the size of a CUDA graph, which uses memory on the host and on the device.
 std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
   if (cluster_launches(updates) <= kMaxLaunches) return updates;
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kMaxLaunches / cluster_launches(1)));
@@ -216,7 +216,7 @@ std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t steps = schedule.local + cluster_launches(schedule);
   const bool pure = schedule.cluster == 0 && !schedule.houdayer;
-  if (pure && graphs_->residence(range).vec > 0) {  // a launch each as it is
+  if (pure && graphs_->residence(range).vec > 0) {  // one launch per call without a CUDA graph
     const std::uint64_t most = std::max<std::uint64_t>(1, kMaxReplaySteps / steps);
     for (; cycles > 0; cycles -= std::min(cycles, most)) {
       queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));

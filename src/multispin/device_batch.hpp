@@ -1,12 +1,12 @@
 // The graphs and spins of a batch on one CUDA device. Kernels for ranges of graphs are queued on
 // one stream; the host waits only when a caller needs numbers.
 //
-// A few cycles are captured as a CUDA graph and replayed, so that a sweep takes no time of the
-// host. Step numbers are relative to a counter on the device. Small systems make several sweeps in
-// a block's shared memory; for larger ones, the regular and the modified cells of a colour are
-// updated concurrently. Short cycles are captured together with the measurements after them. The
-// device turns the counts of several measurements into sums, in the order of the series, and one
-// copy fetches them while the host processes those before.
+// A few cycles are captured as a CUDA graph and replayed, so that sweeps cost no host time. Step
+// numbers are relative to a counter on the device. Small lattices make several sweeps in a block's
+// shared memory; for larger ones, the regular and the modified cells of a colour are updated
+// concurrently. Short cycles are captured together with the measurements after them. The device
+// turns the counts of several measurements into sums, in the order of the series. One copy fetches
+// them while the host processes the previous ones.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ namespace rewise::multispin {
 
 class DeviceBatch {
  public:
-  // Throws Error(device) if the device's memory is too small; the text says how much is needed and
-  // what to reduce. The objects to which `engines` refer must outlive the batch.
+  // Throws Error(device) if the device's memory is too small; the message states the required
+  // memory and what to reduce. The objects to which `engines` refer must outlive the batch.
   DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
   ~DeviceBatch();
 
@@ -47,7 +47,7 @@ class DeviceBatch {
 
   // Makes the tables of cluster updates, if the schedule needs them and they do not exist yet.
   void prepare(const Schedule& schedule);
-  // Must be called before the engines change to another kind of cluster update.
+  // Frees these tables. Call it before the engines change to another kind of cluster update.
   void drop_cluster_tables();
   // Queues cycles of a range of graphs, beginning at step `step`.
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,

@@ -18,7 +18,8 @@
 
 namespace rewise::multispin {
 
-// Most graphs of a launch. Their seeds are kernel arguments, so that Philox keys are uniform.
+// Maximum number of graphs per launch. Their seeds are kernel arguments, so that Philox keys are
+// uniform over a warp.
 inline constexpr std::uint32_t kMaxGraphs = 256;
 
 struct DeviceSeeds {
@@ -51,11 +52,11 @@ constexpr std::uint32_t listed_sign(std::uint32_t entry) { return 0u - (entry >>
 
 inline constexpr std::uint32_t kNoPlace = ~0u;
 
-// The width of packs: the largest that divides the word groups of a graph. Six and eight require
-// enough threads to fill a device (one per pack and cell; `places`: cells of a colour, all graphs).
-// `alone`: most time is spent in updates of single word groups, which use one eighth of the loaded
-// sectors in packs of eight. Packs of eight are therefore excluded. A batch keeps its width when
-// its updates change.
+// The width of packs: the largest that divides the number of word groups of a graph. Widths of six
+// and eight require enough threads to fill a device (one per pack and cell; `places`: cells of a
+// colour, all graphs). `alone`: most time is spent in updates of single word groups. These use one
+// eighth of the loaded sectors in packs of eight, so that width is excluded. A batch keeps its
+// width when its updates change.
 inline constexpr std::uint64_t kMinThreadsOfWidePacks = 1u << 18;
 constexpr int vec_of(std::uint32_t word_groups, std::uint64_t places, bool alone) {
   for (const int vec : {8, 6, 4, 3, 2}) {

@@ -220,7 +220,7 @@ class CpuEngine final : public MultispinEngine {
   // Advances a word group to step_ + steps. Returns false if the team was stopped earlier.
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
            StopPoll& poll, Scratch& scratch, Clock& clock) {
-    // Every member of the team counts these itself, with equal results.
+    // Every thread of the team computes these itself, with equal results.
     std::uint64_t done = ahead_[b];
     SweepPlace place = places_[b].sweep;
     bool stopped = false;

@@ -1,10 +1,10 @@
 // Memory layout of a word group: one 32-bit word per site (bit r = replica r), ordered by colour.
 //
 // Lattice graphs: slot(site) = base(colour) + site / 2. Sites 2k and 2k + 1 have different colours,
-// so that each colour is dense and a row has half_row consecutive words. The neighbours of a word
-// in other dimensions have the same place in neighbouring rows. Along x they have, in the other
-// colour, the same place and the one before (even site) or after it (odd site). Guard words before
-// and after each colour allow vectors to reach beyond its ends. Graphs without a lattice:
+// so that each colour is dense and a row has half_row consecutive words. All neighbours of word i
+// of a row have the other colour. Along x they are word i of that row, and word i - 1 (even site)
+// or i + 1 (odd site). In other dimensions they are word i of the neighbouring rows. Guard words
+// before and after each colour allow vectors to reach beyond its ends. Graphs without a lattice:
 // slot(site) = guard + site.
 //
 // Modified cells are grouped by colour and degree. Their neighbours are stored by columns, so that
@@ -90,7 +90,7 @@ struct Layout {
   }
 
   Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }
-  // Faster, for callers that know the colour.
+  // Faster, if the colour is already available.
   Slot slot(Site site, int colour) const {
     if (lattice.dim == 0) return kGuard + site;
     return static_cast<Slot>(colour_base[colour] + site / 2);

@@ -23,24 +23,24 @@ enum class Stream : std::uint32_t {
   glauber = 18,
   wolff_seed = 19,           // item replica: the seed site
   bond = 20,                 // item bond: one draw per undirected bond and step
-  cluster_flip = 21,         // Swendsen-Wang: item that of the cluster's smallest site
-  bytespin_start = 22,       // bytespin engine: item site
-  bytespin_local = 23,       // bytespin engine, Metropolis and Glauber: item site
-  bytespin_bond = 24,        // bytespin engine: item bond
-  bytespin_flip = 25,        // bytespin engine, Swendsen-Wang: item the cluster's smallest site
-  bytespin_seed = 26,        // bytespin engine, Wolff: the seed site
+  cluster_flip = 21,         // Swendsen-Wang: item the cluster's smallest site / 4
+  bytespin_start = 22,       // bytespin engine, whose items are in src/bytespin/rules.hpp: per site
+  bytespin_local = 23,       // bytespin engine, Metropolis and Glauber: per site
+  bytespin_bond = 24,        // bytespin engine: per bond
+  bytespin_flip = 25,        // bytespin engine, Swendsen-Wang: per cluster, by its smallest site
+  bytespin_seed = 26,        // bytespin engine, Wolff and few-cluster: the seed sites
   bytespin_proposal = 27,    // Potts: the proposed state
-  bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: item site
+  bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: per site
   exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
-  houdayer = 30,             // Houdayer moves: item a quarter of the cluster's smallest site
-  bytespin_houdayer = 31,    // bytespin engine, likewise: item the smallest site
+  houdayer = 30,             // Houdayer moves: item the cluster's smallest site / 4
+  bytespin_houdayer = 31,    // bytespin engine, likewise: per cluster, by its smallest site
   ghost = 32,                // multispin engine, cluster updates in a field: item site
   bitlattice_start = 40,     // bitlattice engine: item 2 group + colour; src/bitlattice/rules.hpp
   bitlattice_local = 41,     // bitlattice engine, Metropolis and Glauber: the same item
   bitlattice_modified = 42,  // retired: earlier versions, rewired lattices
 
   // Percolation (key: run seed)
-  percolation_bond = 56,  // src/label/occupy.hpp: item a quarter of the site, or of the bond
+  percolation_bond = 56,  // src/label/occupy.hpp: item site / 4, or bond / 4
   percolation_site = 57,  // retired
 };
 

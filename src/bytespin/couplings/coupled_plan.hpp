@@ -5,9 +5,9 @@
 //
 //   local    Metropolis and Glauber, colour by colour: the energy of a move from all neighbours
 //   Wolff    the cluster of a random site over bonds that both spins satisfy (J s s' > 0), each
-//            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A site that its field
-//            favours is bound to a fixed ghost spin with probability 1 - exp(-2 beta |h|); a
-//            cluster that holds such a site keeps its spins
+//            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A spin parallel to the
+//            field of its site is bound to a fixed ghost spin with probability
+//            1 - exp(-2 beta |h|); a cluster with a bound site keeps its spins
 //   exchange    replicas at neighbouring temperatures are exchanged with probability
 //            min(1, exp((beta - beta') (E - E'))); pairs (0, 1), (2, 3) .. and (1, 2), (3, 4) ..
 //            alternate (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
@@ -101,7 +101,7 @@ struct CoupledPlan {
   }
 
   // Houdayer moves of replicas a and b: whether a bond joins clusters, and whether a cluster flips,
-  // by its smallest site. `key`: of the replica of replica a; `equal`: q_i = 1.
+  // by its smallest site. `key`: of replica a; `equal`: q_i = 1.
   RW_HD static bool couples_join(const std::uint8_t* a, const std::uint8_t* b, Site site,
                                  Site neighbour) {
     return (a[site] == b[site]) == (a[neighbour] == b[neighbour]);

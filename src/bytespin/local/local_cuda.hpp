@@ -1,4 +1,4 @@
-// Metropolis and Glauber sweeps on a CUDA device (local.hpp defines them; same bits).
+// Metropolis and Glauber sweeps on a CUDA device, equal bit for bit to those of local.hpp.
 //
 // Two kernels per colour (Hawick, Leist & Playne 2010, section 4). Unmodified cells compute their
 // neighbours; a thread makes one Philox call and updates the four sites whose draws it holds, 32

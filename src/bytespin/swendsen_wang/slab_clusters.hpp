@@ -1,5 +1,5 @@
-// Swendsen-Wang clusters of a replica that ranks share in slabs. Each rank labels its slab, as if
-// it had open ends, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
+// Swendsen-Wang clusters of a replica that ranks share in slabs. Each rank labels its slab, with
+// open boundaries, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
 // join labels of different slabs. A label is the smallest site of the cluster's part in the slab.
 // The smallest label of a cluster is its smallest site, which addresses the flip.
 #pragma once
@@ -72,7 +72,7 @@ class SlabClusters {
   };
   std::vector<Joined> rewired_;  // with both ends here
   std::vector<std::pair<std::uint64_t, std::uint64_t>> joins_;
-  // Of kalentev: its bonds, and labels of sites counted from the slab's first.
+  // For `kalentev`: the bonds of the slab, and labels as sites counted from the slab's first site.
   struct Labelling {
     BondConfiguration occupied;
     Labeller labeller;

@@ -1,8 +1,8 @@
 // Swendsen-Wang clusters of a rank's slab on its CUDA device by the first stage of Komura & Okabe
-// 2013: label equivalence (`kalentev`) within the slab, as if it had open ends, for all replicas
-// (on CPUs: slab_clusters.hpp). On the device labels are sites counted from the slab's first;
-// towards the host they are sites of the whole lattice. Memory: 9 bytes per site of the whole
-// lattice.
+// 2013: label equivalence (`kalentev`) within the slab, with open boundaries, for all replicas (on
+// CPUs: slab_clusters.hpp). On the device a label is a site counted from the first site of the
+// slab; labels passed to and from the host are sites of the whole lattice. Memory: 9 bytes per site
+// of the whole lattice.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -54,7 +54,7 @@ class SlabLabelsCuda {
   const std::uint64_t plane_, replicas_;
   DevicePlan plan_;                    // with the bonds of the slab
   LabelArrays whole_, slab_;           // two views of the same arrays
-  DeviceBuffer<RewiredSlot> rewired_;  // both ends here, and lattice bonds that are gone
+  DeviceBuffer<RewiredSlot> rewired_;  // both ends here, and removed lattice bonds
   DeviceBuffer<SitePair> shortcuts_;   // likewise
   DeviceBuffer<std::uint8_t> shortcut_on_, bonds_, leaving_;
   DeviceBuffer<std::uint32_t> label_, size_;
@@ -67,8 +67,8 @@ class SlabLabelsCuda {
   std::unique_ptr<LabellerCuda> labeller_;
 };
 
-// The steps, queued. `leaving` [replicas][plane]: whether the bond out of a site of the last plane
-// is occupied. These bonds are removed from the slab's.
+// The steps, queued. `leaving` [replicas][plane]: whether the bond from a site of the last plane to
+// the next slab is occupied. These bonds are removed from the slab's.
 void launch_cut_slab(const LabelArrays& slab, std::uint64_t plane, std::uint8_t* leaving,
                      cudaStream_t stream);
 // Copies the labels of sites of the slab of one replica. [count]
@@ -84,8 +84,9 @@ struct SlabJoins {
 };
 void launch_join_slab(const DevicePlan& plan, const DeviceReplicas& replicas, std::uint32_t replica,
                       const LabelArrays& slab, const SlabJoins& joins, cudaStream_t stream);
-// For own labels `united` [count]: copies the draw of the smallest label of the cluster to
-// slab.bonds, and moves the sizes to the array of smallest labels, leaving 0.
+// united [count]: labels of the slab, each with the smallest label of its cluster. Stores the draws
+// of the smallest labels in slab.bonds, then replaces the smallest labels in `united` by the sizes
+// of the labels and sets those in slab.size to 0.
 void launch_adopt_draws(const DevicePlan& plan, const DeviceReplicas& replicas,
                         std::uint32_t replica, const LabelArrays& slab, SitePair* united,
                         std::uint64_t count, cudaStream_t stream);

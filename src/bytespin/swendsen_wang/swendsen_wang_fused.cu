@@ -32,7 +32,7 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-// The part of one replica in FusedLabels; `turn` selects the forest.
+// The arrays of one replica in FusedLabels. `turn` (even or odd) selects one of the two forests.
 struct FusedReplica {
   std::uint32_t* drawn;
   std::uint16_t* label;
@@ -64,7 +64,7 @@ inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
 // clusters draw, and how labels change spins. The functions are called by a block of kWarps warps;
 // each warp holds all rows of the tile, a word for each lane.
 
-// A block processes the sites of a tile in pieces of eight for each thread.
+// A piece is eight consecutive sites of a tile. Number of pieces per thread:
 template <unsigned kWarps>
 constexpr unsigned kPieces = kTileSites / (8 * 32 * kWarps);
 
@@ -130,7 +130,7 @@ struct FusedIsing {
                                               const std::uint8_t* spins) {
     if (threadIdx.x < 32) out.row[threadIdx.x] = load_spins<true>(spins + word.first, word.count);
   }
-  // The new spins of a piece.
+  // Stores the new spins of a piece.
   static __device__ __forceinline__ void take(Spins& out, const TileWord&, unsigned piece,
                                               const uint2& eight, std::uint8_t*) {
     const std::uint32_t low = __dp4a(eight.x, 0x08040201u, 0u);
@@ -140,7 +140,7 @@ struct FusedIsing {
   static __device__ __forceinline__ std::uint64_t row(const Spins& spins) {
     return spins.row[threadIdx.x % 32];
   }
-  // Sets the spins of two neighbouring sites from their labels.
+  // The spins of two neighbouring sites, as bits 15 of their two labels.
   static __device__ __forceinline__ std::uint32_t label_spins(const Spins& spins, unsigned row,
                                                               unsigned x) {
     const auto two = static_cast<std::uint32_t>(spins.row[row] >> x);
@@ -168,8 +168,9 @@ struct FusedPotts {
 
   explicit FusedPotts(const DevicePlan& plan) : states(plan.states) {}
 
-  // A row takes 16 calls; each lane makes one for four sites. That is about as many calls as the
-  // thread with the most roots would make, and needs no waiting for the roots.
+  // Draws a state for every site: 16 calls per row, each for four sites. Drawing only for the roots
+  // would not be faster: the thread with the most roots makes about as many calls, and all threads
+  // would have to wait for the roots.
   template <unsigned kWarps>
   __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
                                              const DrawKey& key) const {
@@ -236,7 +237,7 @@ struct FusedPotts {
   }
 };
 
-// The spins of the eight sites ahead of those of a piece, as the pair of words after its own.
+// Compares eight spins with eight others: bit i is set if bytes i of a and b are equal.
 __device__ __forceinline__ std::uint32_t equal_eight(const uint2& a, const uint2& b) {
   return equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4;
 }
@@ -292,9 +293,9 @@ class RootFinder {
                                         const DrawKey& key, std::uint32_t first, Memory& memory)
       : model_(model), replica_(arrays), key_(key), first_(first), memory_(memory) {}
 
-  // Called by all threads of the block. They need a barrier before finish(), and one after it
-  // before reading memory.draws. Near and below Tc most nodes of a tile belong to one large
-  // cluster: the block sums their sizes before it adds them to the root's.
+  // Called by all threads of the block. A barrier is required before finish(), and before reading
+  // memory.draws. Near and below Tc most nodes of a tile belong to one large cluster: the block
+  // sums their sizes before it adds them to the root's.
   __device__ __forceinline__ void run(std::uint32_t count) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     Model::set_closed(memory_.draws);
@@ -345,8 +346,8 @@ class RootFinder {
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-  // Returns the root of a node and the size to add to it. For a root that is 0, because it starts
-  // with its own size.
+  // Returns the root of a node, and in `size` the number of sites to add to it. Returns kNone if
+  // the node is a root, which starts with its own size.
   __device__ __forceinline__ std::uint32_t look_up(std::uint32_t number, std::uint32_t& size,
                                                    typename Model::Draw& draw) {
     const std::uint32_t node = first_ + number;
@@ -382,18 +383,18 @@ class RootFinder {
 
 // A block of four or eight warps draws the bonds of a tile and labels its clusters in shared
 // memory. A tile has 32 rows of 64 sites along x (tiles.hpp). Every warp holds all of them as bit
-// masks, a row for each lane, and works on a band of rows. A place stands for the run that starts
-// there.
+// masks, a row for each lane, and works on a band of rows. A run is identified by the place where
+// it starts.
 //
 // 1  Draw the bonds; the 64 sites of a row take 16 calls per direction.
 // 2  Compute the runs of a row from its spins and bonds by bit arithmetic. (Potts: from its bonds,
 //    without those between unequal spins.)
 // 3  Row after row of a band, attach every run to the root of one run of the previous row that a
 //    bond joins it to; then do the same for the first rows of the bands. No search, no conflict.
-// 4  Join the remaining bonds by compare-and-swap, one of each thread at a time: all threads climb
+// 4  Join the remaining bonds by compare-and-swap, one bond per thread at a time: all threads climb
 //    to the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
-// 5  All runs climb to their roots, 16 sites of a thread at a time. Roots sum the sizes of their
-//    clusters and whether these are open. Open roots become nodes.
+// 5  Look up the roots of all sites, eight sites of a thread at a time. Sum the sites and the open
+//    sites of each root. Open roots become nodes.
 //
 // Words of the forest, and indices into it, are in bytes: 4 * place.
 //
@@ -411,17 +412,18 @@ struct FusedTileMemory {
   typename Model::SiteDraws draws;
   Site first[kTileLanes];
   std::uint32_t nodes;
-  std::uint32_t square, fourth_low, fourth_high;  // of closed clusters, fourth in 22 bits each
+  // Sums over closed clusters. fourth_low sums the lower 22 bits of n^4, fourth_high the rest.
+  std::uint32_t square, fourth_low, fourth_high;
 };
 
-// The bonds of a band of rows that begins with row `top`: a round of the warp is two blocks of 64
-// slots, whose masks are four ballots. drawn: of the band.
+// Draws the bonds of a band of rows that begins with row `top`, into the masks `drawn` of the band.
+// In each round the warp draws two blocks of 64 slots; four ballots give their masks.
 template <int kDim, unsigned kRows>
 __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsigned top,
                                            const TileWord& word, const DrawKey& key,
                                            Threshold bond) {
   const unsigned lane = threadIdx.x % 32;
-  const auto last = static_cast<std::uint32_t>(bond - 1);  // draws up to it happen
+  const auto last = static_cast<std::uint32_t>(bond - 1);  // a draw <= last opens the bond
   const std::uint32_t never = bond == 0 ? 0 : ~0u;
   auto* out = reinterpret_cast<uint2*>(drawn);
 #pragma unroll 4
@@ -459,7 +461,8 @@ class FusedTile {
 
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
-  // Step 1, and what clusters draw as if every site were a root. Needs a barrier before step 2.
+  // Step 1, and the draws of all clusters, as if every site were a root. Needs a barrier before
+  // step 2.
   __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
@@ -557,9 +560,9 @@ class FusedTile {
     return ends | bits_from(labels_.modified, 1, word_.first);
   }
 
-  // The bonds that join a row to the next one in direction k. For direction 1 `first` is the first
-  // bond of each run, by which the run is attached. Returns the other bonds, without idle ones, of
-  // the row and columns that this thread joins: bit kColumns (k - 1) + x.
+  // The bonds that join a row to the previous one in direction k. For direction 1, `first` is the
+  // first bond of each run, by which the run is attached. Returns the other bonds, without idle
+  // ones, of the row and columns that this thread joins: bit kColumns (k - 1) + x.
   __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
                                                       std::uint64_t& first) const {
     const unsigned step = 1u << lane_shift<kDim>(k);
@@ -623,7 +626,8 @@ class FusedTile {
     if ((two & 2u) != 0) at(here >> 16) = at(before >> 16);
   }
 
-  // Step 4. A bit of `rest` joins the thread's row to the next one in direction 1 + bit / kColumns.
+  // Step 4. A bit of `rest` joins the thread's row to the previous one in direction
+  // 1 + bit / kColumns.
   __device__ __forceinline__ void join_rest(std::uint64_t rest) {
     const unsigned mine = row(lane_ % kBandRows), corner = kColumns * (lane_ / kBandRows);
     while (__syncthreads_or(rest != 0) != 0) {
@@ -801,8 +805,8 @@ class FusedTile {
 
 // Warps of a block: eight if there are too few tiles to fill the device with four each.
 inline constexpr unsigned kManyTiles = 1024;
-// Warps per multiprocessor for which registers must suffice. Where four more warps cause no spills,
-// they gain 3% of Potts updates.
+// Warps per multiprocessor, which limit the registers per thread. Where four more warps cause no
+// spills, they make Potts updates 3% faster.
 template <int kDim, class Model>
 constexpr unsigned kMaxWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
 
@@ -854,8 +858,8 @@ __device__ __forceinline__ void take_spins(const TileLabels<kWarps>& labels, con
   }
 }
 
-// Looks up the roots of the previous update, by the whole block; memory.roots.draws is complete
-// after the last but one barrier that follows.
+// Looks up the roots of the previous update, by the whole block. The finder's memory.draws is
+// complete on return.
 template <unsigned kWarps, class Model>
 __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& finder,
                                                   std::uint32_t count) {
@@ -1005,14 +1009,14 @@ __device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan,
                  plan.bond[replicas.temperature(replica)]);
 }
 
-// A bond of the list, with what is known before the tiles are labelled.
+// A bond of the list, with the data that are available before the tiles are labelled.
 struct Candidate {
-  bool drawn = false;  // across a border: not known yet
+  bool drawn = false;  // across a border: only that the bond exists
   Site a = 0, b = 0;
   int direction = -1;  // across a border
 };
 
-// The sites of a rank, which joins the bonds that begin and end there.
+// The sites of a rank. The rank joins the bonds that have both ends among them.
 struct SlabSites {
   std::uint64_t first, last;
 
@@ -1164,7 +1168,8 @@ __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32
   return place;
 }
 
-// Whether a pair is new. Most pairs are repeated, even within a block.
+// Returns false if the pair is in the cache of listed pairs. The cache is lossy: a pair may count
+// as new again, which only repeats it in the list. Most pairs are repeated, even within a block.
 __device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
   const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
   const std::uint32_t place = mixed & (edges.met_size - 1);
@@ -1218,7 +1223,7 @@ __device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
   }
 }
 
-// Slots of the table for lists of so many words: two labels of a word fill at most two thirds.
+// Slots of a table for lists of `words` words with two labels each, filled to at most two thirds.
 constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
   std::uint64_t slots = 1024;
   while (slots < 3 * words) slots *= 2;
@@ -1316,8 +1321,8 @@ __global__ void __launch_bounds__(kThreads)
   OpenTable(table, lists).clear();
 }
 
-// Finds the sets of labels. Lists those of the slab with their positions in the table and in the
-// forest.
+// Unites the labels of all pairs in the table. Lists the labels of this slab, each with its slot in
+// the table and its node in the forest.
 template <int kDim>
 __global__ void __launch_bounds__(kThreads)
     unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update,
@@ -1409,9 +1414,9 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// When a cluster grows from a to b sites, sum n^2 grows by b^2 - a^2. Many parts belong to one
-// cluster, so a warp first sums the parts of equal label, and keeps the sum of its most frequent
-// label to the end.
+// Adds up the parts of each cluster. When a cluster grows from a to b sites, sum n^2 grows by
+// b^2 - a^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. It
+// keeps the sum of its most frequent label to the end.
 __global__ void __launch_bounds__(kThreads)
     add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {
@@ -1449,8 +1454,8 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// Grid sizes of kernels that stride: enough blocks to fill a device, and few for kernels that add
-// up.
+// Grid sizes of grid-stride kernels: enough blocks to fill a device, and fewer for kernels with
+// block sums.
 constexpr unsigned kMaxBlocks = 2048, kFewBlocks = 256;
 
 LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
@@ -1459,7 +1464,7 @@ LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
   return shape;
 }
 
-// Grid sizes of for_list(): enough blocks for the longest list, at most so many for all lists.
+// Grid sizes of for_list(): enough blocks for the longest list, about `blocks` at most in total.
 LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
   LaunchShape shape = cover_at_most(lists.most, std::max(blocks / lists.ranks, 64u));
   shape.blocks_y = lists.ranks;

@@ -10,8 +10,8 @@
 namespace rewise::bytespin {
 namespace {
 
-// Bond activation. A warp has 64 sites: the draws of their bonds in one direction are 64
-// consecutive slots, half a warp's calls, and ballots make bit masks of them.
+// Bond activation. The bonds of the 64 sites of a warp are kDim blocks of 64 consecutive slots.
+// Half a warp draws a block by 16 calls, and ballots give the bit masks of its slots.
 
 constexpr unsigned kWarpSites = 64;
 
@@ -33,7 +33,7 @@ struct DrawnBonds {
     }
   }
 
-  // Bit s: the bond ahead of site s in one half (0, 1) of the warp's sites.
+  // Bit s: the bond from site s of one half (0, 1) of the warp's sites to the next site.
   __device__ __forceinline__ std::uint32_t mask(unsigned half, unsigned direction) const {
     const unsigned slot = (half * kDim + direction) * 32;
     const unsigned block = slot / kSlotsPerBlock, word = slot % kSlotsPerBlock / kCallsPerBlock;

@@ -80,9 +80,9 @@ class LabelClock {
 
 class SwendsenWangLabelsCuda {
  public:
-  // The plan's arrays and `device` must outlive this. `replica_stride` is DeviceReplicas::stride.
-  // `tile`: as returned by tile_edge(). LabelMethod::fast is a
-  // union-find of tile roots here.
+  // The plan's arrays and `device` must outlive this object. `replica_stride` is
+  // DeviceReplicas::stride. `tile`: as returned by tile_edge(). LabelMethod::fast is a union-find
+  // of tile roots here.
   SwendsenWangLabelsCuda(const DeviceStream& device, const DevicePlan& plan, std::uint32_t replicas,
                          std::uint64_t replica_stride, LabelMethod method, std::uint32_t tile);
 

@@ -17,14 +17,14 @@ constexpr unsigned kWarps = 4, kFlipWarps = 8;  // per block
 
 constexpr unsigned kRounds = kCallsPerWarp / 32;
 
-// A warp makes 256 calls, 16 blocks of slots. In each round each half of the warp holds a block's
-// draws in order, word by word; four ballots are its mask. Lane n keeps round n's masks.
+// A warp makes 256 calls for 16 blocks of slots. In each round each half of the warp draws one
+// block, and four ballots give the masks of both. Lane n keeps the masks of round n.
 __device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceLabels& labels,
                                            const DeviceReplicas& replicas, std::uint32_t replica,
                                            std::uint64_t warp, unsigned lane) {
   const Threshold threshold = plan.bond[replicas.temperature(replica)];
   const bool never = threshold == 0;
-  const auto last = static_cast<std::uint32_t>(threshold - 1);  // draws up to it happen
+  const auto last = static_cast<std::uint32_t>(threshold - 1);  // a draw <= last opens the bond
   const DrawKey key = replicas.key(replica);
   uint4 kept = make_uint4(0, 0, 0, 0);
 #pragma unroll 4
@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Every slot occurs in at most one rewired bond, so each bit is removed once.
+// Determines whether a rewired bond is open, and removes the bit of its former lattice bond. Every
+// slot occurs in at most one rewired bond, so each bit is removed once.
 __device__ __forceinline__ void split(const DevicePlan& plan, const DeviceLabels& labels,
                                       const DeviceReplicas& replicas, std::uint32_t replica,
                                       std::uint64_t index) {
@@ -116,8 +117,8 @@ void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const Devic
 
 namespace {
 
-// Potts: keeps the drawn lattice bonds between equal spins. Cost per site: its spin and one of
-// every direction beyond x read, its bonds' bits read and written.
+// Potts: keeps the drawn lattice bonds between equal spins. Cost per site: reads its spin and one
+// for every direction beyond x; reads and writes the bits of its bonds.
 
 // The spins of 32 sites.
 struct Group {
@@ -131,7 +132,7 @@ struct Group {
   }
 };
 
-// Bit i: the neighbour ahead of site i along x is equal; `next` is that of the last site.
+// Bit i: site i and the next site along x have equal spins. `next`: the spin after the last site.
 __device__ __forceinline__ std::uint32_t equal_along(const Group& here, std::uint32_t next) {
   std::uint32_t bits = 0;
 #pragma unroll
@@ -149,7 +150,8 @@ __device__ __forceinline__ std::uint32_t equal_across(const Group& here, const G
   return bits;
 }
 
-// Called by a thread, if rows are multiples of 32 sites: a group's neighbours ahead are a group.
+// For rows that are multiples of 32 sites: the next sites of a group beyond x are a group, too.
+// Called by one thread per group.
 template <int kDim>
 __device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_t* spins,
                                             std::uint64_t group, std::uint32_t* drawn) {
@@ -165,7 +167,7 @@ __device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_
   }
 }
 
-// Called by a warp, for any rows: lane i has site i of the group.
+// For any rows. Called by one warp per group; lane i has site i of the group.
 template <int kDim>
 __device__ __forceinline__ void keep_sites(const Geometry& g, const std::uint8_t* spins,
                                            std::uint64_t sites, std::uint64_t group,
@@ -221,12 +223,12 @@ void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
 namespace {
 
 // Step 2: a warp labels a tile (tiles.hpp) in shared memory. A lane holds a word of the tile, 64
-// sites of a row, as bit masks; a place stands for the run that starts there.
+// sites of a row, as bit masks. A run is identified by the place where it starts.
 //
 // 1  Compute the runs of a row from its spins and drawn bonds by bit arithmetic.
 // 2  Row after row, attach every run to the root of one run of the previous row that a bond joins
 //    it to: no search, no conflict. This makes most of the joins.
-// 3  Join the remaining bonds by compare-and-swap, one of each lane at a time: all lanes climb to
+// 3  Join the remaining bonds by compare-and-swap, one bond per lane at a time: all lanes climb to
 //    the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
 // 4  Row after row, every run looks up its root, and roots sum sizes; the sites' roots are written.
 //    Clusters that touch neither the tile's border nor a modified cell are closed.
@@ -320,7 +322,7 @@ class TileLabeller {
     return place;
   }
 
-  // Bit x: a bond joins site x to the word ahead in direction k, within the tile.
+  // Bit x: a bond joins site x to the next word in direction k, within the tile.
   __device__ __forceinline__ std::uint64_t bonds_ahead(int k, std::uint64_t spin,
                                                        std::uint64_t all) const {
     const std::uint64_t there = __shfl_down_sync(~0u, spin, 1u << lane_shift<kDim>(k));
@@ -356,7 +358,7 @@ class TileLabeller {
               [&](unsigned) { return kWordSites * (lane_ + 1); });
   }
 
-  // Direction 1: the words ahead belong to the next lanes.
+  // Direction 1: the next lane holds the next word.
   __device__ __forceinline__ void join_rows(std::uint64_t bonds) {
     std::uint64_t behind = __shfl_up_sync(~0u, bonds, 1);
     const std::uint64_t starts_behind = __shfl_up_sync(~0u, starts_, 1);
@@ -569,9 +571,9 @@ namespace {
 
 constexpr Site kNone = 0xFFFFFFFFu;
 
-// Adds sizes to roots. Near and below Tc most nodes belong to one large cluster, whose size would
-// be the bottleneck: the size for the most frequent root of a tile's first 32 nodes is summed
-// locally.
+// Adds sizes to roots. Near and below Tc most nodes belong to one large cluster, and additions to
+// its size would be the bottleneck. Therefore each warp first sums the sizes for one root, the most
+// frequent one among the first 32 nodes of the tile.
 class RootSums {
  public:
   __device__ __forceinline__ explicit RootSums(std::uint32_t* size) : size_(size) {}
@@ -604,7 +606,7 @@ class RootSums {
   std::uint32_t sum_ = 0;
 };
 
-// Sets do not change any more; each parent is set once.
+// Sets the parents of a tile's nodes to their roots, once each. The sets do not change any more.
 template <int kDim>
 __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
                                                 const DeviceReplicas& replicas,
@@ -653,10 +655,11 @@ void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
 
 namespace {
 
-// Step 5, Ising: sites take the flips of their roots; sums over clusters.
+// Step 5, Ising: sites flip with their roots; sums over clusters.
 
-// The flips of a word's sites as if each were a root. This is right for closed clusters and for
-// nodes that are roots; the other nodes take their root's. Sums over the roots.
+// The flips of the clusters whose root within the tile is a site of this word, at the bit of that
+// site. Nodes that are not roots of the lattice's forest get the flip of their root. Other bits are
+// not used. Adds the sums over the roots.
 template <int kDim>
 __device__ __forceinline__ std::uint64_t root_flips(const ReplicaLabels& arrays,
                                                     const TileWord& word, std::uint64_t nodes,
@@ -716,18 +719,18 @@ void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels,
   });
 }
 
-// Step 5, Potts: every cluster takes a state, drawn by its root. Cost per site: a quarter of a
-// Philox call (states are drawn as if every site were a root: each lane makes one call for four
-// sites, while drawing for roots alone would leave most lanes idle), two bytes of labels read, a
-// byte of spin written.
+// Step 5, Potts: every cluster gets the state that its root draws. Cost per site: a quarter of a
+// Philox call, two bytes of labels read, a byte of spin written. States are drawn as if every site
+// were a root: each lane makes one call for four sites, while drawing for roots alone would leave
+// most lanes idle.
 
-// The part of a warp in shared memory.
+// The shared memory of a warp.
 struct TileStates {
   std::uint8_t state[kTileSites];  // by place of the root
   std::uint16_t node[kTileSites];  // places of the nodes
 };
 
-// A block of 64 slots is 16 calls, half a warp's; a word lies in one block or two.
+// Half a warp draws a block of 64 slots by 16 calls. A word lies in one block or two.
 __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& word,
                                             std::uint32_t states, std::uint8_t* out) {
   const unsigned lane = threadIdx.x % 32, call = lane % kCallsPerBlock;
@@ -747,7 +750,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
   }
 }
 
-// Nodes that are not roots take the state of their root. Sums over the roots.
+// Nodes that are not roots get the state of their root. Adds the sums over the roots.
 __device__ __forceinline__ void renew_nodes(const ReplicaLabels& arrays, const DrawKey& key,
                                             const TileWord& word, std::uint32_t states,
                                             unsigned count, TileStates& tile, std::uint64_t& square,

@@ -7,7 +7,7 @@
 // Detailed balance holds because seeds and bonds do not depend on the new states of clusters, and
 // because a change of state is as probable as its reverse. The update is ergodic only because a
 // cluster may keep its state: if all found clusters flipped, a single spin could never flip alone.
-// A cluster with several seeds is decided once. Potts: a flipped cluster takes one of the q - 1
+// A cluster with several seeds gets a single draw. Potts: a flipped cluster gets one of the q - 1
 // other states.
 //
 // A seed is any site of its tile with equal probability. Therefore the mean of the sum over seeds

@@ -167,9 +167,9 @@ struct GrowthCounts {
   unsigned base;
 };
 
-// A block that processes one replica. All threads of the block call the members with equal
-// arguments, except visit(). The number of the level only increases, so one barrier per level is
-// enough: what a level reads is not written again until two levels later.
+// The growth of a cluster by one block. All threads of the block call the public functions with
+// equal arguments. Levels are numbered through all clusters. One barrier per level is enough: what
+// a level reads is not written again until two levels later.
 template <int kDim>
 class BlockGrowth {
  public:

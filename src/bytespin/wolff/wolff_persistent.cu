@@ -11,9 +11,8 @@
 // shared memory if they fit (L = 1024 in 2D does) and copies them to the group for wide levels.
 // Potts: spins stay bytes in global memory.
 //
-// Cost: near Tc about a microsecond per level, the latency of a candidate's way through one block
-// (its draw, two atomics, a barrier), and about 2 us for a level of the group; per launch the spins
-// are read and written once.
+// Cost near Tc: about 1 us per level of one block (the latency of a draw, two atomics and a
+// barrier), and about 2 us per level of a group. Each launch reads and writes the spins once.
 #include <algorithm>
 #include <cuda/atomic>
 #include <type_traits>
@@ -76,27 +75,28 @@ __device__ __forceinline__ void unpack(std::uint32_t bits, std::uint8_t* spins,
   to[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
 }
 
-// One block grows a cluster through candidates: bonds from the cluster to a site of equal spin
-// outside, each with one draw to make. A thread takes a candidate, draws, claims the site and lists
-// the candidates that the site leads to. So every lane makes a draw that matters, and a level is
-// one barrier. Candidates are kept in shared memory. Candidates that do not fit are drawn at once,
-// and their sites wait in a queue in global memory until there is room again. The order does not
-// change the cluster.
+// One block grows a cluster through candidates. A candidate is a bond from the cluster to a site of
+// equal spin outside, whose draw is still to be made. A thread draws one candidate, claims the site
+// and lists the candidates of that site. So no lane is without a draw, and a level needs one
+// barrier. Candidates are kept in shared memory. Candidates that do not fit are drawn at once, and
+// their sites wait in a queue in global memory until there is room again. The order does not change
+// the cluster.
 using Candidate = uint2;
 
-// Modified sites whose bonds are not listed yet, by their index among the modified sites.
+// Capacity of the list of modified sites whose bonds are not listed yet.
 inline constexpr unsigned kModified = 512;
 // Sites that refill() takes from the queue at a time.
 inline constexpr unsigned kRefill = 128;
 
-// Further shared memory of a block. Counters of turn t: entry t % 3; the next one is zero.
+// Shared memory of a block besides the buffer of candidates. Turn t counts in entry t % 3 and
+// clears the entry of turn t + 1.
 struct CandidateShared {
   unsigned listed[3], queued[3], modified[3];
-  std::uint32_t modified_site[2][kModified];
+  std::uint32_t modified_site[2][kModified];  // index among the modified sites
 };
 
-// A block that processes one replica; all threads call the public members. A turn lies between two
-// barriers: it reads one half of the buffers and fills the other.
+// The growth of clusters by one block; all threads call the public functions. A turn lies between
+// two barriers: it reads one half of the buffers and fills the other.
 template <int kDim, class Spins>
 class CandidateGrowth {
  public:
@@ -322,7 +322,7 @@ class CandidateGrowth {
   bool up_ = false;
   unsigned phase_ = 0, half_ = 0;          // of the counters; of modified_site
   unsigned count_ = 0, modified_ = 0;      // present candidates and modified sites
-  unsigned kept_ = 0, kept_modified_ = 0;  // of them, at the start of the next half
+  unsigned kept_ = 0, kept_modified_ = 0;  // number of them copied to the next half
   unsigned room_ = 0;                      // for candidates in the next half
   unsigned head_ = 0, tail_ = 0;           // of the queue
   unsigned flipped_ = 0;
@@ -334,7 +334,7 @@ struct BlockGroup {
   unsigned added[3];    // number appended to the queue; shared level k uses added[k % 3]
   unsigned begin, end;  // of the frontier in the queue
   std::uint32_t step;
-  std::uint32_t change;  // of the cluster's sites
+  std::uint32_t change;  // of the cluster's sites: 1 = new spin up; Potts: StateSpins
   unsigned over;         // the replica's updates are done
 };
 
@@ -345,7 +345,7 @@ struct PersistentRun {
   std::uint32_t updates;
   unsigned groups, blocks;  // blocks to a group
   unsigned capacity;        // of a half of the candidates' buffer
-  // Shared levels begin above so many candidates and end below so many sites.
+  // Shared levels begin above `together` candidates and end at `alone` sites.
   unsigned together, alone;
   std::uint64_t words;    // of a replica's bits
   BlockGroup* group;      // [groups]
@@ -363,7 +363,7 @@ struct Memory {
 enum class Hold { shared_bits, global_bits, states };
 
 // A block's part in the updates of its group's replicas; rank 0 leads. All threads of a block call
-// all members.
+// all member functions.
 template <int kDim, Hold kHold>
 class Member {
  public:
@@ -420,7 +420,7 @@ class Member {
     if constexpr (kBits) {
       return OwnSpins{bits};
     } else {
-      return {};  // update() says how states change
+      return {};  // update() sets how states change
     }
   }
   __device__ __forceinline__ GroupSpins group_spins(std::uint32_t replica,
@@ -484,8 +484,8 @@ class Member {
         growth_.refill();
       } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
         growth_.level_into_queue();
-        // Required: without a level, and its barrier, the next call could start before other
-        // threads finish.
+        // Required: a narrower queue has no shared level and so no second barrier, and the next
+        // call could overwrite group_ before the other blocks have read it.
         if (growth_.queue_end() - growth_.queue_begin() > run_.alone) {
           call_group({key, bond, growth_.up()}, change);
         }

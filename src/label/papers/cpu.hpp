@@ -54,12 +54,12 @@ std::uint64_t relax_tiles(const BondConfiguration& configuration, std::uint32_t 
 void sew_tiles(const BondConfiguration& configuration, std::uint32_t edge, std::span<Site> label,
                std::span<std::uint32_t> size);
 
-// Label equivalence on the whole lattice: notes labels that a bond joins as equal and resolves
-// chains of equal labels, until no bond joins two labels. Iterations grow slowly with the size of
-// components (8.6 at L = 4096 and Tc: Komura & Okabe 2013).
+// Label equivalence on the whole lattice: records labels that a bond joins as equal and resolves
+// chains of equal labels, until no bond joins two labels. The number of iterations grows slowly
+// with the size of components (8.6 at L = 4096 and Tc: Komura & Okabe 2013).
 //
-// Hawick, Leist & Playne 2010: scanning notes the smaller label in an array of references, analysis
-// resolves it, labelling copies the labels from it. `reference` is work space, [sites].
+// Hawick, Leist & Playne 2010: scanning stores the smaller label in an array of references,
+// analysis resolves it, labelling copies the labels from it. `reference` is work space, [sites].
 void label_by_equivalence(const BondConfiguration& configuration, std::span<Site> label,
                           std::span<Site> reference);
 

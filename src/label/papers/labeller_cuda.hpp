@@ -27,7 +27,7 @@ struct LabelArrays {
   std::uint64_t sites = 0;
   std::uint32_t replicas = 1;
   std::uint64_t stride = 0;             // distance between replicas in sites, a multiple of 256
-  std::uint8_t* bonds = nullptr;        // [replicas][stride] bit k: the bond ahead in direction k
+  std::uint8_t* bonds = nullptr;        // [replicas][stride] bit k: bond to the next site along k
   const SitePair* shortcuts = nullptr;  // [shortcut_count] rewired and imported bonds
   std::uint64_t shortcut_count = 0;     // per replica
   const std::uint8_t* shortcut_on = nullptr;  // [replicas][shortcut_count] occupied

@@ -65,7 +65,7 @@ RW_HD TileCorner tile_corner(const LabelTiles& tiles, std::uint32_t tile) {
 struct TileSite {
   Site site = 0;
   bool valid = true;         // in the lattice
-  std::uint32_t inside = 0;  // bit k: the place ahead in direction k is in the tile and the lattice
+  std::uint32_t inside = 0;  // bit k: the next place in direction k is in the tile and the lattice
 };
 
 template <int kDim>

@@ -14,8 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
-// Replicas whose spin `own` needs a draw, and flips from those whose fraction is below the
-// threshold (DegreeTable).
+// In a field: the replicas that need a draw, and the flips. `below`: the replicas whose fraction is
+// below the threshold (DegreeTable).
 HWY_INLINE V32 needs_draw(V32 own, V32 up_draws, V32 down_draws) {
   return select(own, up_draws, down_draws);
 }

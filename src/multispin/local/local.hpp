@@ -1,7 +1,7 @@
 // Local updates of a word group: Metropolis (Metropolis et al. 1953) and heat bath (Glauber 1963).
 // A sweep updates one colour after the other and each site once. A site with k neighbours, of which
 // D disagree, flips if its binary fraction (rules.hpp) is below the threshold for s h = k - 2 D
-// (DegreeTable). In a field the number of neighbours that are up takes the place of D.
+// (DegreeTable). In a field the number of neighbours that are up replaces D.
 //
 // Unmodified and modified cells are updated separately (Hawick, Leist & Playne 2010, section 5).
 // For each colour, the new words of the modified cells are first computed into a side array, from

@@ -3,9 +3,9 @@
 // wait in a queue in shared memory, which full warps process. `spins` are the words of a pack of
 // kVec word groups, in global or in shared memory.
 //
-// The speed is bound by logical instructions, of which a scheduler issues half a warp per cycle. A
-// digit of a word takes three: one selects the threshold's digit among the classes by the planes of
-// the count, two are those of compare().
+// The speed is bound by logical instructions, of which a scheduler issues half a warp per cycle.
+// Each digit of a word costs three: one selects the threshold's digit among the classes by the
+// planes of the count, two are those of compare().
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 
 namespace rewise::multispin::device {
 
-// Neighbours of a regular cell: place i of its colour.
+// Neighbours of the regular cell at position i of its colour.
 template <int kDim>
 struct RegularNeighbours {
   std::uint32_t row, h;
@@ -52,8 +52,8 @@ struct RegularNeighbours {
 
 constexpr unsigned kPlanes = 4;  // planes of a count of disagreeing neighbours, up to 15
 
-// The number of disagreeing neighbours of each replica, as needed by its draw: whether it is less
-// than the number of classes and, if so, its binary planes.
+// The number of disagreeing neighbours (in a field: of neighbours that are up) in each replica.
+// open: the replicas that need a draw. plane: the number in binary planes, valid in these replicas.
 struct Count {
   std::uint32_t open = 0;
   std::uint32_t plane[kPlanes] = {};
@@ -63,7 +63,7 @@ constexpr int planes_of(int classes) {
   return classes <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<unsigned>(classes - 1)));
 }
 
-// Whether a number of four planes is below n, 1 <= n <= 4.
+// The replicas in which a number of four planes is below n, 1 <= n <= 4.
 template <int n>
 __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   static_assert(n >= 1 && n <= 4);
@@ -74,7 +74,7 @@ __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   return ~high;
 }
 
-// Whether a count of this number of planes is below n.
+// The replicas in which a number of `planes` planes is below n.
 __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
                                                   unsigned n) {
   if (n >> planes != 0) return ~0u;
@@ -136,15 +136,15 @@ struct InField {
     return select(own, ~is_below(up, planes, least_up(degree)),
                   is_below(up, planes, most_down(degree)));
   }
-  // Spins that are up need a draw from this number of neighbours on, 2 u - degree + h > 0.
+  // A spin that is up needs a draw if at least this many neighbours u are up: 2 u - degree + h > 0.
   __device__ __forceinline__ std::uint32_t least_up(std::uint32_t degree) const {
     return in_range((twice(degree) >> (kFixedBits + 1)) + 1, degree);
   }
-  // Spins that are down need a draw below this number, 2 u - degree + h < 0.
+  // A spin that is down needs a draw if fewer neighbours u are up: 2 u - degree + h < 0.
   __device__ __forceinline__ std::uint32_t most_down(std::uint32_t degree) const {
     return in_range(-(-twice(degree) >> (kFixedBits + 1)), degree);
   }
-  // The old spins that flips are added to: none if the draw gives the spin.
+  // The old spins, to which flips are added; 0 for the heat bath, whose draw is the new spin.
   __device__ __forceinline__ std::uint32_t kept(std::uint32_t own) const {
     return heat_bath ? 0 : own;
   }
@@ -173,9 +173,9 @@ __device__ __forceinline__ std::uint32_t kept(const BlockUpdate& s, std::uint32_
   return kRule == CellRule::in_field ? s.in_field.kept(own) : own;
 }
 
-// The count of a regular cell. If only the first kDim counts need a draw, up neighbours are counted
-// instead, which saves comparing each with the cell: n up neighbours disagree with a spin that is
-// down, 2 kDim - n with one that is up.
+// The count of a regular cell. If only counts below kDim need a draw, up neighbours are counted
+// instead of disagreeing ones, which saves comparing each neighbour with the cell: n up neighbours
+// disagree with a spin that is down, 2 kDim - n with one that is up.
 template <int kDim, CellRule kRule>
 __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near,
                                               const BlockUpdate& update) {
@@ -208,7 +208,7 @@ __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint
   return n;
 }
 
-// Selects at(n) for every bit, n in binary planes, below kCount.
+// For every bit selects at(n), where n < kCount is given in binary planes.
 template <int kCount, int kFirst = 0, class At>
 __device__ __forceinline__ std::uint32_t pick(const std::uint32_t* plane, const At& at) {
   if constexpr (kCount == 1) {
@@ -226,8 +226,8 @@ constexpr unsigned kQuickCalls = 2;  // eight digits decide 90% of the words
 constexpr unsigned kAllCalls = 8;
 
 // Number of classes of regular cells, and the largest number of classes of modified cells whose
-// words may wait in the queue. Cells with more classes are rare and decided at once, because planes
-// for them would slow down all others.
+// words may wait in the queue. Cells with more classes are rare. They are decided at once, because
+// the additional planes would slow down all others.
 constexpr int regular_classes(int dim, CellRule rule) {
   return rule == CellRule::downhill ? dim : 2 * dim + 1;
 }
@@ -307,7 +307,7 @@ __device__ __forceinline__ const uint4* digits_of(const DeviceThresholds& t,
          (static_cast<std::size_t>(word_group) * t.stride + first_class) * kAllCalls;
 }
 
-// The four digits of a call: `digit(c)` those of class c.
+// Compares the four digits of a call. digit(c): the four threshold digits of class c.
 template <int C, class Digits>
 __device__ __forceinline__ void compare_call(const Words4& words, const std::uint32_t* plane,
                                              const Digits& digit, std::uint32_t& undecided,
@@ -325,7 +325,8 @@ __device__ __forceinline__ void compare_call(const Words4& words, const std::uin
   compare(words.w[3], pick<C>(plane, w), undecided, below);
 }
 
-// The flips of one word decided by the first digits, and its undecided bits. digit(c, call).
+// Returns the flips of one word that the first digits decide; sets `undecided` to the other bits.
+// digit(c, call): four threshold digits of class c.
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
                                                         const SharedItem& shared,
@@ -500,7 +501,7 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
   }
 }
 
-// In a field g.sign may be null although kSigned.
+// Updates a regular cell by its first digits. In a field g.sign may be null even if kSigned.
 template <int kDim, int kVec, CellRule kRule, bool kSigned, class Known>
 __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, const BlockUpdate& s,
                                                        const Known& block, int colour,
@@ -792,7 +793,7 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
   }
 }
 
-// The index-th regular cell of a colour in the block's graph.
+// The position of the index-th regular cell of a colour in the block's graph.
 __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, int colour,
                                                        std::uint32_t index) {
   if (index >= g.regular_most[colour]) return kNoPlace;

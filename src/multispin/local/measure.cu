@@ -1,8 +1,10 @@
+// Counts unsatisfied bonds and up spins of all replicas (measure_cuda.hpp).
+//
 // A place is a pair of neighbouring sites 2k and 2k + 1 of a row, one word of each colour. A thread
 // walks along a column of places and counts the bonds from them to higher coordinates; the words of
 // the next row stay in registers for the next step. Two or four adjacent threads share the word
-// groups of a place if there are four, six or eight. Lower bounds: every spin is read once, 4 N
-// bytes per word group; 3 instructions per bond and word of 32 replicas.
+// groups of a place if there are four, six or eight. Cost at least: one read of every spin, 4 N
+// bytes per word group, and 3 instructions per bond and word of 32 replicas.
 #include "graphs/lattice.hpp"
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
@@ -187,9 +189,9 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
        [&](unsigned n) { tallies.close(2 * kDim * n, 2 * n); });
 }
 
-// Adds the counters of all warps of the block; each warp takes one of the 2 kVec counters at a time
-// and transposes it, so that lane r holds replica r. The threads of a part are every kParts-th
-// lane.
+// Adds the counters of all warps of the block. Each warp processes one of the 2 kVec counters at a
+// time and transposes it, so that lane r holds replica r. Every kParts-th lane belongs to the same
+// part of the word groups.
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool negative,
                                        unsigned long long* disagreeing, unsigned long long* up) {
@@ -288,7 +290,7 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
 // Number of threads that share a pack of word groups.
 constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec >= 4 ? 2 : 1; }
 
-// Walks as long as possible with enough blocks to fill the device.
+// Chooses the longest walks that still give enough blocks to fill the device.
 WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
   const unsigned stride = kThreads / parts;
   const unsigned rows = m.graphs * m.word_groups / static_cast<unsigned>(m.vec);

@@ -37,20 +37,20 @@ struct LocalPairs {
     }
     if (threadIdx.x == 0) node_count = square = cross = weight_square = 0;
   }
-  // The slot of `label`, which is put into the table.
+  // Inserts a label unless it is in the table. Returns its slot.
   __device__ __forceinline__ std::uint32_t put(std::uint32_t label) {
     for (std::uint32_t slot = first_slot(label);; slot = next_slot(slot)) {
       const std::uint32_t found = atomicCAS(labels + slot, kFree, label);
       if (found == kFree || found == label) return slot;
     }
   }
-  // The slot of a label in the table, when no others are put into it.
+  // The slot of a label that is in the table. No thread may insert labels at the same time.
   __device__ __forceinline__ std::uint32_t slot_of(std::uint32_t label) const {
     std::uint32_t slot = first_slot(label);
     while (labels[slot] != label) slot = next_slot(slot);
     return slot;
   }
-  // A site's label, with that of the cluster's first node if it is a node.
+  // The label of a site; for a node, the label of the first node of the same cluster.
   __device__ __forceinline__ std::uint32_t merged(unsigned which, std::uint32_t label) const {
     return label < kNodeLabel ? label : kNodeLabel + first[which][label - kNodeLabel];
   }
@@ -93,9 +93,9 @@ __device__ __forceinline__ bool counts(const LabelArgs& run, const DeviceCluster
   return std::uint64_t{*run.first_step} + run.step >= pairs.first_step;
 }
 
-// Step 0. Nodes of a tile that belong to the same cluster, which other tiles connect, get the same
-// label: else the pairs of such a cluster with one inside of the tile would be split. The table is
-// empty before and after.
+// Step 0. Nodes of a tile that belong to the same cluster, connected through other tiles, get the
+// same label. Otherwise the pair of this cluster and a cluster inside the tile would be counted in
+// parts. The table is empty before and after.
 __device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const LabelArgs& run,
                                             const PairTile& at, LocalPairs& local) {
   const std::uint32_t* counts =
@@ -122,7 +122,7 @@ __device__ __forceinline__ void merge_nodes(const DeviceLabelTiles& g, const Lab
   __syncthreads();
 }
 
-// Step 1. A lane reads a site of each of the warp's rows; the first sites of runs add them.
+// Step 1. A lane reads one site of each row of its warp; the first site of a run adds the run.
 template <int kDim>
 __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const LabelArgs& run,
                                          const PairTile& at, LocalPairs& local) {
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(kPairThreads)
 
 void launch_cluster_pairs(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs& pairs, cudaStream_t stream) {
-  // Of the sites of a tile, some 200 begin a pair of nodes.
+  // A tile has some 200 pairs of nodes.
   const std::uint32_t blocks_per_pair = (g.count + 3) / 4;
   const std::uint32_t all = run.word_groups * (kReplicas / 2);
   for (std::uint32_t first = 0; first < all; first += pairs.at_once) {

@@ -4,16 +4,17 @@
 //
 //   0  Nodes of the tile that belong to the same cluster get the same label.
 //   1  Runs of sites of a row with the same two labels are added to the table of the tile, then the
-//      weights of its sites. Twice as many slots as sites: it cannot be full.
+//      weights of its sites. The table has two slots per site, so it is never full.
 //   2  A cluster that is not a node lies in one tile: its pairs are final.
 //   3  A pair of nodes may have sites in several tiles. It is added to a hash table of its two
 //      replicas in global memory, with the smallest sites of both clusters as the key. Linear
-//      probing begins at the larger one: a big cluster has a pair with each small one inside, and
-//      their smallest sites differ. As many slots as sites: it cannot be full.
+//      probing begins at the larger of these sites, so that the pairs of a big cluster with the
+//      small ones inside it begin at different slots. There are as many slots as sites, enough for
+//      all pairs.
 //   4  A second kernel sums the slots that are in use and clears them.
 //
-// Memory: 20 bytes per site of a pair of replicas, for pairs_at_once() pairs. Bytes per site and
-// replica: labels 2, and 40 for each pair of nodes.
+// Memory: 20 bytes per site of a pair of replicas, for pairs_at_once() pairs. Memory traffic: 2
+// bytes per site and replica for labels, and 40 per pair of nodes.
 #pragma once
 
 #include <cstdint>

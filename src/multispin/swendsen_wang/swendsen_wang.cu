@@ -14,13 +14,14 @@ namespace {
 
 using namespace device;
 
-// Shared by the steps: the tile of an item, runs of 32 sites, the forest over all tiles, sums.
+// Shared by the steps: the tile of an item, runs of sites in a row of 32, the forest over all
+// tiles, sums.
 
 // A tile of a word group.
 template <int kDim>
 struct LabelItem {
   std::uint32_t item, word_group, tile, all, graph;  // all: the word group's number in all graphs
-  std::uint32_t masks;                               // of a tile
+  std::uint32_t masks;                               // number of masks per tile
   std::uint32_t extent[4];
   LabelTile<kDim> at;
 
@@ -38,13 +39,14 @@ struct LabelItem {
   __device__ __forceinline__ LabelRow row(const DeviceLabelTiles& g, std::uint32_t j) const {
     return at.row(extent, g.lattice.sites, j);
   }
-  // The last place of a tile of a chain.
+  // The last place of tile n of a one-dimensional lattice.
   __device__ __forceinline__ std::uint32_t last_place(const DeviceLabelTiles& g,
                                                       std::uint32_t n) const {
     const std::uint32_t left = g.lattice.sites - n * kLabelTileSites;
     return (left < kLabelTileSites ? left : kLabelTileSites) - 1;
   }
-  // Mask k of a replica in tile n of the word group [64]; replica 0: the masks of all replicas.
+  // Mask k of a replica in tile n of this word group, [64]. With replica 0: those of all replicas,
+  // [32][64].
   __device__ __forceinline__ std::uint32_t* mask(const LabelArgs& run, std::uint32_t n, int k,
                                                  unsigned replica) const {
     return run.masks +
@@ -57,7 +59,7 @@ struct LabelItem {
   }
 };
 
-// The number of the mask of bound sites.
+// The index of the mask of the sites that are bound to the ghost spin.
 template <int kDim>
 __device__ __forceinline__ int bound_mask(const DeviceLabelTiles& g) {
   return static_cast<int>(masks_per_tile(kDim, g.listed_most > 0, false));
@@ -73,14 +75,15 @@ __device__ __forceinline__ unsigned last_start(std::uint32_t starts, std::uint32
 // The sites of a row up to and including x.
 __device__ __forceinline__ std::uint32_t up_to(unsigned x) { return ~0u >> (31 - x); }
 
-// The starts of the runs that contain a mark; a run has at most one. A carry passes from the mark
-// to the start, on reversed words because the start is the lower bit.
+// The starts of the runs that contain a mark; a run has at most one. An addition carries each mark
+// to the start of its run. The words are reversed because carries go to higher bits, and the start
+// is the lowest bit of a run.
 __device__ __forceinline__ std::uint32_t starts_of(std::uint32_t starts, std::uint32_t marks) {
   const std::uint32_t stops = __brev(starts);
   return __brev((~stops + __brev(marks)) & stops);
 }
 
-// The nodes of one replica, in the order of their keys.
+// The union-find forest over the nodes of one replica. A root has the smallest key of its set.
 struct NodeForest : ParentForest {
   const std::uint32_t* key;
 
@@ -111,7 +114,7 @@ __device__ __forceinline__ std::uint32_t node_at(const DeviceLabelTiles& g, cons
          run.label[at * kLabelTileSites + place] - kNodeLabel;
 }
 
-// Called by a whole warp: adds the lanes' sums to those of one replica.
+// Adds the sums of all lanes to those of one replica. Called by a whole warp.
 __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t square,
                                                  WideSum fourth) {
   if (!__any_sync(~0u, square != 0)) return;
@@ -135,9 +138,9 @@ __device__ __forceinline__ void add_weight_sums(LabelSums& sums, std::uint64_t c
 
 constexpr unsigned kStage = kLabelRows + 1;  // words of a replica in shared memory, padded
 
-// Step 1: open bonds and random bits, transposed. A lane draws one bond of a site for 32 replicas,
-// four digits per call, until all replicas of the warp are decided: 3.3 calls, some 130
-// instructions. Houdayer moves draw no bonds.
+// Step 1: open bonds and random bits, transposed. A lane draws one bond of a site for 32 replicas.
+// It compares random digits with the threshold, four binary digits per Philox call, until all bonds
+// of the warp are decided: 3.3 calls, some 130 instructions. Houdayer moves draw no bonds.
 
 constexpr unsigned kDrawThreads = 256;
 
@@ -145,7 +148,7 @@ constexpr unsigned kDrawThreads = 256;
 struct BondDrawer {
   std::uint32_t low, high, group, step, threshold;
 
-  // Returns the replicas among `asking` in which the bond is drawn. Called by whole warps.
+  // Returns those replicas of `asking` in which the bond opens. Called by whole warps.
   __device__ __forceinline__ std::uint32_t open(const CallWords* calls, std::uint32_t bond,
                                                 std::uint32_t asking) const {
     const SharedItem shared(low, high, static_cast<std::uint32_t>(Stream::bond), step, bond);
@@ -174,14 +177,14 @@ struct BondDrawer {
   }
 };
 
-// Houdayer: the open bonds, from the words of both ends. Only the bits of first replicas of couples
-// have a meaning.
+// Houdayer moves: the replicas in which a bond is open, from the words of its two ends. Only the
+// bits of the first replica of each couple are meaningful.
 __device__ __forceinline__ std::uint32_t equal_products(std::uint32_t a, std::uint32_t b) {
   const std::uint32_t differ = a ^ b;
   return ~(differ ^ differ >> kPartnerDistance);
 }
 
-// The words of a site and of its neighbours ahead.
+// The words of a site and of its next neighbour in each direction.
 template <int kDim>
 struct SiteWords {
   std::uint32_t own = 0, ahead[kDim > 0 ? kDim : 1]{};
@@ -217,8 +220,8 @@ struct SiteWords {
   }
 };
 
-// What step 1 opens: bonds drawn between equal spins, bonds drawn where they are satisfied, or all
-// bonds between equal products.
+// The bonds that step 1 opens: drawn bonds between equal spins, drawn bonds that are satisfied
+// (couplings of both signs), or all bonds between equal products (Houdayer moves).
 enum class Opens { equal, satisfied, products };
 
 template <int kDim, Opens kOpens>
@@ -308,7 +311,8 @@ __global__ void __launch_bounds__(kDrawThreads)
   if (real) run.listed_open[static_cast<std::size_t>(word_group) * g.listed_most + i] = open;
 }
 
-// One block per tile of a word group: the sites with an open listed bond, transposed.
+// Marks the sites with an open listed bond and transposes the masks. One block per tile of a word
+// group.
 __global__ void __launch_bounds__(kDrawThreads)
     mark_ends(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t stage[32 * kStage];
@@ -340,8 +344,8 @@ __global__ void __launch_bounds__(kDrawThreads)
   }
 }
 
-// In a field. One block per tile of a word group: the sites that are bound to the ghost spin,
-// transposed. Houdayer moves: clears the random bits of sites with equal spins.
+// In a field: draws the sites that are bound to the ghost spin and transposes the masks. Houdayer
+// moves: clears the random bits of sites with equal spins. One block per tile of a word group.
 template <int kDim, bool kHoudayer>
 __global__ void __launch_bounds__(kDrawThreads)
     draw_bound(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
@@ -401,39 +405,40 @@ void draw(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream) 
 // Step 2: the clusters of every tile.
 //
 // A warp labels a tile of one replica in shared memory. A lane holds the masks of rows `lane` and
-// `lane + 32`; a place stands for the run that starts there.
+// `lane + 32`. A run is identified by the place where it starts.
 //
-//   1  The runs of a row follow from its open bonds by bit arithmetic. So do the sites that no bond
-//       within the tile joins to another (most clusters in three dimensions), and the open sites.
-//   2  Row after row, every run is attached to the root of one run that a bond joins it to in an
-//       earlier row, and its sites are added to that root: no search, no conflict. This makes most
-//       of the joins. Runs without such a bond are the local roots; every other run is a child of
-//       a local root.
-//   3  A remaining bond is idle if its left neighbour joins the same two runs. The other remaining
-//       bonds join roots by compare-and-swap, 32 at a time: all lanes climb to the roots, then all
-//       attach, then sizes are added. Then the attached local roots are set to their final roots.
-//   4  Open sites mark their roots. The weights of sites are added to the words of their roots.
-//   5  Clusters with an open site become nodes; the sums over the others are final.
-//   6  Row after row, every site reads its label, at most two steps up.
+//   2.1  The runs of a row follow from its open bonds by bit arithmetic. So do the open sites, and
+//        the sites without an open bond within the tile (most clusters in three dimensions).
+//   2.2  Row after row, every run is attached to the root of one run that a bond joins it to in an
+//        earlier row, and its sites are added to that root. This needs no search and has no
+//        conflicts, and it makes most of the joins. Runs without such a bond are the local roots;
+//        every other run is a child of a local root.
+//   2.3  A remaining bond is idle if its left neighbour joins the same two runs. The other
+//        remaining bonds join roots by compare-and-swap, 32 at a time: all lanes climb to the
+//        roots, then all attach, then sizes are added. Then the attached local roots are set to
+//        their final roots.
+//   2.4  Open sites mark their roots. The weights of sites are added to the words of their roots.
+//   2.5  Clusters with an open site become nodes; the sums over the others are final.
+//   2.6  Row after row, every site reads its label, at most two steps up.
 //
-// A word of the forest is the parent of a run (below kLabelTileSites) or, for a root, kRoot, its
-// size and, above, its weight. In the end the words of nodes, and of local roots under them, are
-// labels. Lanes alternate between reading and writing shared words, with a barrier of the warp in
-// between. Writes are atomic where several lanes may write the same word.
+// A word of the forest is the parent of a run (below kLabelTileSites) or, for a root, the flag
+// kRoot, the weight, and the size in the lower 16 bits. At the end the words of nodes, and of local
+// roots under them, are labels. Lanes alternate between reading and writing shared words, with a
+// barrier of the warp in between. Writes are atomic where several lanes may write the same word.
 
-// The input of step 2 for a row.
+// The input of step 2.2 for a row.
 template <int kAcross>
 struct alignas(16) HangingRow {
   std::uint32_t stops;            // where a run starts, and sites beyond the lattice
   std::uint32_t alone;            // starts of local roots, and sites beyond the lattice
   std::uint32_t chosen[kAcross];  // bonds by which runs are attached
 };
-// Uses the same memory after step 2.
+// Uses the same memory after step 2.2.
 struct RootMasks {
   std::uint32_t stops[kLabelRows];
   std::uint32_t hooked[kLabelRows];  // local roots attached to another root
   std::uint32_t open[kLabelRows];    // roots of open sites
-  std::uint32_t queue[64];           // of joins
+  std::uint32_t queue[64];           // bonds to be joined
 };
 
 // A warp's part of shared memory.
@@ -446,7 +451,8 @@ struct LabelSpace {
   };
 };
 
-// What clusters have besides their sizes: weights of sites, or in a field bound sites.
+// Data of a cluster besides its size: the weights of its sites or, in a field, whether one of its
+// sites is bound to the ghost spin.
 enum class Extra { none, weights, bound };
 
 template <int kDim, Extra kExtra>
@@ -468,7 +474,7 @@ class TileLabeller {
         lane_(threadIdx.x % 32),
         before_(up_to(lane_)) {}
 
-  // Steps 1 to 3.
+  // Steps 2.1 to 2.3.
   __device__ __forceinline__ void join() {
     std::uint32_t along[2], inside[2];
     Masks bonds, chosen;  // bonds to earlier rows; those by which runs are attached
@@ -521,7 +527,7 @@ class TileLabeller {
     }
   }
 
-  // Step 4.
+  // Step 2.4.
   __device__ __forceinline__ void mark() {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -559,7 +565,7 @@ class TileLabeller {
     if constexpr (kExtra == Extra::bound) keep_bound();
   }
 
-  // Step 5.
+  // Step 2.5.
   __device__ __forceinline__ void hand_out() {
     std::uint32_t square = 0;
     std::uint64_t fourth = 0;
@@ -583,7 +589,7 @@ class TileLabeller {
     make_nodes();
   }
 
-  // Step 6.
+  // Step 2.6.
   __device__ __forceinline__ void write_labels() const {
     if constexpr (kDim > 1) pass_labels();
     std::uint16_t* label = run_.label + item_.of_replica(replica_) * kLabelTileSites + lane_;
@@ -629,7 +635,7 @@ class TileLabeller {
     return (from & 32u) != 0 ? high : low;
   }
 
-  // A chain: a row is joined to the next one by the bond from its last site.
+  // One dimension: a row is joined to the next one by the bond from its last site.
   __device__ __forceinline__ void look_along(const std::uint32_t (&along)[2],
                                              const std::uint32_t (&inside)[2], Masks& bonds) {
     const std::uint32_t behind = (item_.tile == 0 ? g_.count : item_.tile) - 1;
@@ -685,7 +691,7 @@ class TileLabeller {
     }
   }
 
-  // Step 2.
+  // Step 2.2.
   __device__ __forceinline__ void hang_rows() const {
     constexpr unsigned kNear = label_stride<kDim>(2);
     constexpr unsigned kFar = kDim > 3 ? label_stride<kDim>(3) : kNear;
@@ -723,7 +729,7 @@ class TileLabeller {
     }
   }
 
-  // Step 3. The lanes append bonds to a queue, so that full warps make the joins.
+  // Step 2.3. The lanes append bonds to a queue, so that full warps make the joins.
   __device__ __forceinline__ void join_rest(const Masks& bonds, const Masks& chosen) {
     Masks rest;
 #pragma unroll
@@ -738,8 +744,8 @@ class TileLabeller {
     std::uint32_t* queue = space_.roots.queue;
     unsigned waiting = 0;
     for (;;) {
-      // The next bond of the lane, in any direction and row: its place, and above it the distance
-      // in rows.
+      // The next bond of the lane, in any direction and row: its place in the lower 16 bits, the
+      // distance in rows above.
       std::uint32_t found = 0, bond = 0;
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) {
@@ -815,7 +821,8 @@ class TileLabeller {
     }
   }
 
-  // Local roots attached to nodes take the nodes' labels; for the others the parent is the label.
+  // A local root attached to a node gets the node's label. For other attached local roots the
+  // parent is the label already.
   __device__ __forceinline__ void pass_labels() const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -856,7 +863,7 @@ class TileLabeller {
     }
   }
 
-  // Clears the random bits of the first places of clusters with a bound site.
+  // Clusters with a bound site must not flip: clears the random bits of their first places.
   __device__ __forceinline__ void keep_bound() {
     std::uint32_t* kept = space_.roots.queue;  // those places, by row
     const std::uint32_t* bound = item_.mask(run_, item_.tile, bound_mask<kDim>(g_), replica_);
@@ -954,7 +961,7 @@ class TileLabeller {
   std::uint32_t stops_[2];   // likewise, and sites beyond the lattice
   std::uint32_t local_[2];   // starts of local roots
   std::uint32_t open_[2];    // sites with an open bond that leaves the tile, or a listed one
-  std::uint32_t lone_[2];    // clusters of one site; from step 4 on without nodes
+  std::uint32_t lone_[2];    // clusters of one site; from step 2.4 on without nodes
   std::uint32_t nodes_[2], closed_[2];  // roots of nodes; roots of other clusters of several sites
   std::uint32_t bound_[2];              // first places of clusters with a bound site
   std::uint32_t cross_ = 0, weight_square_ = 0;
@@ -995,11 +1002,12 @@ void label(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream)
 constexpr unsigned kNodeThreads = 256;
 constexpr unsigned kNodeWarps = kNodeThreads / 32;
 constexpr unsigned kNodeBlocks =
-    2048 / kNodeThreads;             // per multiprocessor, that registers suffice for
+    2048 / kNodeThreads;             // per multiprocessor; limits the registers per thread
 constexpr unsigned kJoinQueue = 64;  // of a warp
 constexpr unsigned kListedBonds = 1024, kListedThreads = 128;  // of a block
 
-// Joins one replica of an item. Open bonds go through a queue, so that full warps join them.
+// Joins a tile of one replica to the next tile in each direction. Open bonds go through a queue, so
+// that full warps join them.
 template <int kDim>
 class Joiner {
  public:
@@ -1118,7 +1126,7 @@ struct ReplicaTile {
   }
 };
 
-// A warp joins a tile of one replica to the tiles ahead.
+// A warp joins a tile of one replica to the next tile in each direction.
 template <int kDim>
 __global__ void __launch_bounds__(kNodeThreads, kNodeBlocks)
     join_tiles(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
@@ -1201,7 +1209,7 @@ __global__ void __launch_bounds__(kListedThreads)
   join_pairs(forest_of(g, run, word_group, replica), pairs);
 }
 
-// Climbs from nodes to their roots. Sets do not change any more: plain loads, which may be cached.
+// Replaces nodes by their roots. The sets do not change any more, so plain (cached) loads suffice.
 template <unsigned kCount>
 __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
                                           std::uint32_t (&node)[kCount]) {
@@ -1216,9 +1224,9 @@ __device__ __forceinline__ void climb_all(const std::uint32_t* parent,
   }
 }
 
-// A warp processes the nodes of a tile of one replica: nodes take the key of their root, and their
-// sizes are added to its size. Near and below Tc most tiles of a plane have many nodes of one large
-// cluster, so the warp sums the sizes for two roots before it adds them to global memory.
+// A warp processes the nodes of a tile of one replica: each node gets the key of its root, and its
+// size is added to the root's. Near and below Tc most tiles of a plane have many nodes of one large
+// cluster, so the warp first sums the sizes of nodes with a common root, for up to two roots.
 template <bool kWeighted>
 __global__ void __launch_bounds__(kNodeThreads)
     root_nodes(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
@@ -1348,7 +1356,8 @@ __device__ __forceinline__ void node_flips(const DeviceLabelTiles& g, const Labe
   }
 }
 
-// The random bit of its first place decides for a cluster that is not a node, its key for a node.
+// A cluster that is not a node flips by the random bit of its first place, a node by the lowest bit
+// of its key.
 template <int kDim, bool kWeighted>
 __device__ __forceinline__ void label_flips(const DeviceLabelTiles& g, const LabelArgs& run,
                                             const LabelItem<kDim>& item, unsigned replica,

@@ -1,12 +1,12 @@
 // Swendsen-Wang updates of a word group (Swendsen & Wang 1987): in every replica, satisfied bonds
 // (between equal spins, or unequal ones if J = -1) are drawn with probability 1 - exp(-2 beta), and
-// every cluster that they join flips with probability 1/2. One draw per undirected bond and step,
-// shared by all replicas bit by bit, the same as a Wolff update's; the flip is addressed by the
+// every cluster that they join flips with probability 1/2. As in a Wolff update, there is one draw
+// per undirected bond and step, shared by all replicas bit by bit. The flip is addressed by the
 // cluster's smallest site (rules.hpp), so that any labelling gives the same trajectory.
 //
 // A Houdayer move of replicas r and r + 2 (src/model/partners.hpp) is such an update of the
-// products q_i of their spins, with all bonds between equal q_i open and no draw; it flips both
-// replicas; in a field only clusters of q_i = -1 do.
+// products q_i of their spins, without draws: all bonds between equal q_i are open. It flips both
+// replicas. In a field only clusters with q_i = -1 flip.
 //
 // In a field, sites are bound to the ghost spin (rules.hpp); clusters with a bound site do not
 // flip.
@@ -50,7 +50,7 @@ using WeightedSize = std::uint64_t;
 
 // Open bonds of one replica; masks in site order, two words longer than the sites need.
 struct OpenBonds {
-  const std::uint32_t* direction[kMaxDim];  // of a site's bond ahead
+  const std::uint32_t* direction[kMaxDim];  // bonds to the next sites in each direction
   const std::uint32_t* listed;              // [listed bonds] bit `replica`
   const std::uint32_t* bound;               // sites that keep their spins; null without a field
   unsigned replica;
@@ -122,7 +122,7 @@ class SwendsenWangUpdate {
   // Makes `count` updates of all replicas by a team, starting at step at.step. Replica r has
   // already made ahead[r] of them; after a stop ahead[r] may be less than `count`. Cluster sums are
   // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
-  // Houdayer moves: `bond` is not used, and the sums have no meaning.
+  // Houdayer moves: `bond` is not used, and the sums are meaningless.
   void run(ClusterMove move, const Address& at, Threshold bond, const GhostBonds& ghost,
            std::uint32_t count, const ThreadTeam& team, StopPoll& poll,
            SwendsenWangScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const;

@@ -1,5 +1,5 @@
-// Swendsen-Wang updates of word groups on the device (swendsen_wang.hpp defines the update; same
-// bits), for any range of word groups of several graphs at a time:
+// Swendsen-Wang updates of word groups on the device, for any range of word groups of several
+// graphs at a time. swendsen_wang.hpp defines the update; the results are equal bit for bit.
 //
 //   1 draw    a block processes a tile of a word group (DeviceLabelTiles): open bonds and random
 //             bits as words of 32 replicas, which warps transpose into words of 32 sites
@@ -7,7 +7,7 @@
 //             leaves is closed: its size is final. The others become nodes of a forest over all
 //             tiles
 //   3 join    bonds between tiles, then rewired bonds, join that forest by compare-and-swap
-//   4 roots   every node looks up its root, takes its key, and adds its size to the root's
+//   4 roots   every node copies the key of its root and adds its size to the root's
 //   5 flip    a block processes a tile of a word group: sites flip by their clusters' keys; the
 //             flips are transposed back into words of 32 replicas and added to the spins; sums over
 //             clusters
@@ -19,9 +19,9 @@
 // over the nodes, and step 5 sums over clusters. Sums over pairs of clusters follow step 4
 // (cluster_pairs_cuda.hpp).
 //
-// Houdayer moves (swendsen_wang.hpp) take the same steps: step 1 opens the bonds between equal
-// products of two spins, steps 2 to 5 process the first replica of each couple, and its flips are
-// those of both. Their sums have no meaning.
+// Houdayer moves (swendsen_wang.hpp) use the same steps: step 1 opens the bonds between equal
+// products of two spins, steps 2 to 5 process the first replica of each couple, and both replicas
+// get its flips. The sums over clusters are then meaningless.
 //
 // In a field (rules.hpp) a Swendsen-Wang update also draws the sites that are bound to the ghost
 // spin. Step 2 clears the random bit of a cluster with a bound site. A node with one has a key
@@ -32,9 +32,10 @@
 // attached to a root with a smaller key, so the key of the final root decides the flip of its whole
 // cluster.
 //
-// Bytes per site and replica: open bonds and flips (dim + 1) / 4, written and read, labels 4, spins
-// 3/8, nodes some 12 each: 6 in two dimensions. Instructions of a warp per tile of 2048 sites
-// (H200, 3D, p = 0.1, near Tc): label 7100, others some 7000 (tests/bench/RESULTS.md).
+// Memory traffic in bytes per site and replica: (dim + 1) / 4 for open bonds and flips (written and
+// read), 4 for labels, 3/8 for spins, and some 12 per node; in total 6 in two dimensions.
+// Instructions of a warp per tile of 2048 sites (H200, 3D, p = 0.1, near Tc): label 7100, others
+// some 7000 (tests/bench/RESULTS.md).
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ namespace rewise::multispin {
 // Place of a site in its tile: 32 row + x. Places ascend with the sites, so the smallest place of a
 // cluster in a tile is its smallest site there. Open sites are the sites that an open bond joins to
 // another tile, and the ends of open rewired bonds. A cluster with an open site may extend beyond
-// its tile and becomes a node of a forest over all tiles. Nodes are stored tile by tile, with room
-// for as many as there are sites that may be open.
+// its tile and becomes a node of a forest over all tiles. Nodes are stored tile by tile; a tile has
+// room for one node per site that may be open.
 
 template <int kDim>
 RW_HD constexpr std::uint32_t label_tile_length(int k) {
@@ -115,7 +116,7 @@ struct LabelTile {
       return {site, inside ? last[0] + 1 : 0};
     }
   }
-  // The tile ahead in a direction (two dimensions and more).
+  // The next tile in a direction (two dimensions and more).
   RW_HD std::uint32_t ahead(const std::uint32_t* along, int direction) const {
     std::uint32_t tile = 0;
     for (int k = kDim - 1; k >= 0; --k) {
@@ -167,7 +168,7 @@ struct DeviceLabelTiles {
   std::uint32_t word_groups = 0;  // of each graph
   std::uint32_t along[4]{1, 1, 1, 1};
   std::uint32_t count = 0;                        // tiles
-  std::uint32_t nodes_most = 0, listed_most = 0;  // of a graph, maximum
+  std::uint32_t nodes_most = 0, listed_most = 0;  // maximum over the graphs
   const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] existing bonds, bit x
   const std::uint32_t* negative = nullptr;        // likewise J = -1; null if all couplings are 1
   const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
@@ -221,7 +222,7 @@ struct LabelSums {
 struct LabelArgs {
   const std::uint32_t* first_step = nullptr;  // on the device; the step is *first_step + step
   std::uint32_t step = 0;
-  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; never certainty
+  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; probability below 1
   const GhostBonds* ghost = nullptr;         // [all word groups]; null: no field
   std::uint32_t first = 0, word_groups = 0;
   bool houdayer = false;  // Houdayer moves; `threshold` is not used
@@ -254,7 +255,7 @@ RW_HD constexpr std::uint32_t label_replica(bool houdayer, std::uint32_t number)
 
 struct DeviceClusterPairs;  // cluster_pairs_cuda.hpp
 
-// `pairs`: also sums over pairs of clusters, or null.
+// If `pairs` is not null, also computes sums over pairs of clusters.
 void launch_swendsen_wang(const DeviceLabelTiles& g, const LabelArgs& run,
                           const DeviceClusterPairs* pairs, cudaStream_t stream);
 

@@ -47,7 +47,7 @@ struct Pair {
   Slot sign = 0;  // kNegative if J = -1
 };
 
-// Marks the bonds of the lattice. Returns those that lead out of a tile.
+// Marks the bonds of the lattice. In one dimension, bonds between tiles are returned instead.
 template <int kDim>
 std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, WolffTiles& tiles) {
   const Lattice& lattice = graph.lattice();
@@ -447,7 +447,7 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   dense_share_ = dense_share(plan_, static_cast<double>(shortcuts) / all_sites);
 }
 
-// The pool of a slot must have room for every bond, so that large lattices have fewer slots.
+// The pool of a slot must have room for every bond, so large lattices have fewer slots.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
   const std::size_t free = free_device_memory();

@@ -78,7 +78,7 @@ class DeviceWolffBatch {
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // Notes that these updates of a range of graphs will be complete at the next call of learn().
+  // Counts updates of a range of graphs that will be complete at the next call of learn().
   void count(const GraphRange& range, std::uint64_t updates);
   // Chooses the forms for the next updates. `flipped`, [replicas of the batch], is the number of
   // sites that the counted updates flipped.

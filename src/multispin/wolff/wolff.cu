@@ -28,8 +28,8 @@ __device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::ui
   return (colour != 0 ? g.colour_base[1] : g.colour_base[0]) + site / 2;
 }
 
-// Transposes words into planes or back. A block takes 32 tiles of 32 sites and kVec word groups, so
-// that whole lines are moved on both sides.
+// Transposes words into planes or back. A block processes 32 tiles of 32 sites and kVec word
+// groups, so that it reads and writes whole cache lines.
 template <bool kToPlanes, int kVec>
 __global__ void __launch_bounds__(kTileThreads)
     turn(const __grid_constant__ DeviceWolff g, std::uint32_t* spins, std::uint32_t* planes) {
@@ -77,8 +77,8 @@ void launch_turn(const DeviceWolff& g, std::uint32_t word_groups, int vec, std::
            [&]<int kVec>() { launch(turn<kToPlanes, kVec>, shape, stream, g, spins, planes); });
 }
 
-// Access to words in shared memory by 32-bit addresses, which saves the instructions that
-// distinguish shared from global memory.
+// Access to words in shared memory by 32-bit addresses, which saves the instructions of generic
+// addresses.
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
@@ -95,7 +95,7 @@ __device__ __forceinline__ void poke(std::uint32_t& word, std::uint32_t value) {
   asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(shared_address(&word)), "r"(value));
 }
 
-// The spins of a replica, one bit per site, in shared memory, in global memory, or in one of them.
+// The spins of a replica, one bit per site, in shared memory, in global memory, or in either.
 enum class Home { shared, global, either };
 template <Home kHome>
 class Plane;
@@ -175,22 +175,22 @@ class Plane<Home::either> {
 // not by barriers, since leader and helpers meet at any time:
 //   - Leader to helper. Lane 0 of the leader writes the slot (lead(), update()) and executes a
 //     fence in give() before it stores its candidate into the pool. Lane 0 of the helper loads that
-//     candidate and executes a fence in take(), and __syncwarp() extends the order to its warp. A
-//     helper that gives on what it took passes the order on. Hence a warp that holds a chunk sees
-//     the slot and the plane as of the update that the chunk belongs to.
+//     candidate and executes a fence in take(), and __syncwarp() extends the order to its warp. The
+//     same holds between a helper that adds chunks to the pool and the next helper. Hence a warp
+//     that holds a chunk sees the slot and the plane as of the update that the chunk belongs to.
 //   - Helper to leader. A helper executes __syncwarp() and a fence before it subtracts its chunks
 //     from `given`. The leader ends an update only after its lane 0 has read given == 0 and
 //     executed a fence and __syncwarp(). Hence it sees all flips, and no helper still reads the
 //     slot when the leader writes the next step or the next replica.
 //   - Spins of the plane, `head`, `tail` and `given` change by atomic operations and are read by
 //     relaxed loads; an old value costs time, never a wrong decision (flip() decides).
-// compute-sanitizer's racecheck does not know fences. It reports a read-after-write hazard between
-// such a write of lane 0 (or the copy of a plane) and a helper's read, for shared planes. The test
-// "helpers of sparse Wolff updates on CUDA, many times" is the check in its place.
+// compute-sanitizer's racecheck ignores fences. For shared planes it reports a read-after-write
+// hazard between such a write of lane 0 (or the copy of a plane) and a helper's read. The test
+// "helpers of sparse Wolff updates on CUDA, many times" replaces it.
 
 constexpr std::uint32_t kSpecials = 64;  // size of a warp's list of special sites
-// Nanoseconds (at most twice as many) that an idle warp sleeps before it looks for work again.
-// Frequent looks would take issue slots from working warps.
+// Nanoseconds (at most twice as many) that an idle warp sleeps before it polls for work again.
+// Frequent polling would take issue slots from working warps.
 constexpr unsigned kNap = 1000;
 // Flag in the site of a candidate: its first four digits equal those of the threshold.
 constexpr std::uint32_t kLate = 1u << 31;
@@ -289,7 +289,7 @@ class Grower {
     const unsigned later = lanes & ~((1u << first) - 1);
     slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : lanes)) - 1];
     if (!take()) return false;
-    // Only now is the replica known: the slot may have changed to another one before take().
+    // The replica must be read after take(): the slot may have changed to another one before.
     turn_to(*slot_);
     begin(peek(slot_->step), peek(slot_->up) != 0);
     work_off();
@@ -313,7 +313,7 @@ class Grower {
   }
 
  private:
-  // Largest growth of the number of candidates in a round, which takes up to 32 and adds at most
+  // Largest growth of the number of candidates in a round, which removes up to 32 and adds at most
   // 2 d for each.
   static constexpr unsigned kRoundGrowth = kDim == 0 ? 32 : 64 * kDim - 32;
   // kRows: special sites whose rows are read by one load of the warp; kRowLoads: loads in flight;
@@ -622,8 +622,8 @@ __device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint
   }
 }
 
-// The work of a warp that leads a slot: takes one part of some replica's updates after the other,
-// until no part is left.
+// The work of a warp that leads a slot. A replica's updates are divided into parts; the warp
+// processes one part after the other, of any replica, until none is left.
 template <int kDim, Home kHome>
 __device__ __forceinline__ void lead(const DeviceWolff& g, const SparseWolffArgs& run,
                                      const WolffLaunch& plan, Grower<kDim, kHome>& grower,
@@ -743,8 +743,9 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
                        std::uint64_t bonds, double special_share) {
   constexpr unsigned warps = kMaxThreads / 32;
   constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // 1024: for CUDA
-  // Number of slots with planes in global memory, beside one slot in shared memory and if no plane
-  // fits there. Their words are mostly in the second-level cache if there are few shortcuts.
+  // Number of slots with planes in global memory: kFarBeside in addition to one slot in shared
+  // memory, kFarAlone if no plane fits there. With few shortcuts their words are mostly in the
+  // second-level cache.
   constexpr unsigned kFarBeside = 2, kFarAlone = 3;
   constexpr double kFewSpecials = 0.2;
   const auto multiprocessors = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount));

@@ -76,7 +76,7 @@ struct WolffLaunch {
   std::uint32_t pool_chunks = 0;
 
   RW_HD std::size_t pool_of_slot() const { return std::size_t{pool_chunks} * kChunk; }
-  // The largest number of blocks, with as many slots as `most` allows.
+  // Reduces slots per block, then blocks, so that there are at most `most` slots in total.
   void restrict_slots(std::size_t most);
 };
 // `bonds`: number of bonds of the largest graph. `special_share`: share of special sites.

@@ -6,9 +6,10 @@
 //   draw   determines, for every lattice bond and every listed bond, the replicas in which the bond
 //          is open: it is drawn, and both ends have the spin of the seed (with couplings: it is
 //          drawn and satisfied).
-//   grow   A warp takes a tile (WolffTiles) from a queue, adds what is reached from neighbouring
-//          tiles and over listed bonds, propagates it within the tile to the fixed point, and
-//          queues the tiles that gain from it. Growth ends when no tile is queued or in progress.
+//   grow   A warp takes a tile (WolffTiles) from a queue, adds the sites that are reached from
+//          neighbouring tiles and over listed bonds, propagates within the tile to the fixed point,
+//          and queues the tiles that can be reached from it. Growth ends when no tile is queued or
+//          in progress.
 //          The first visit to a tile opens every bond whose ends are joined by the other three
 //          bonds of a plaquette. That makes paths straighter and halves the number of rounds; the
 //          clusters remain the same.
@@ -42,8 +43,8 @@ namespace rewise::multispin {
 // sites along x), each of which one warp can process alone, and a list of the other bonds.
 //
 // A tile has 32 x 32, 32 x 8 x 4 or 32 x 4 x 4 x 2 sites in two, three or four dimensions. In one
-// dimension, and on graphs without a lattice, a tile is 1024 consecutive sites, also taken as 32
-// rows of 32. If an extent is not a multiple of the tile's, sites of the last tiles are unused. The
+// dimension, and on graphs without a lattice, a tile is 1024 consecutive sites, stored as 32 rows
+// of 32. If an extent is not a multiple of the tile's, sites of the last tiles are unused. The
 // local number of a site is x + 32 row.
 //
 // Listed bonds are the rewired bonds, all bonds of a graph without a lattice, and, in one
@@ -115,7 +116,7 @@ struct DenseWolffArgs {
       nullptr;  // on the device; the update is step *first_step + step
   std::uint32_t step = 0;
   const std::uint32_t* active = nullptr;     // [all word groups] replicas that take part; null: all
-  const std::uint32_t* threshold = nullptr;  // [all word groups] below certainty
+  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; probability below 1
   const GhostBonds* ghost = nullptr;         // [all word groups]; null: no field
   std::uint32_t first = 0, word_groups = 0;  // first is a multiple of few_of(vec)
   int vec = 1;

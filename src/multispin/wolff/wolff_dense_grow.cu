@@ -27,8 +27,8 @@ constexpr unsigned borders() {
 template <int kDim>
 struct Desk {
   std::uint32_t board[kBoard];
-  // The open replicas of bonds to neighbouring tiles. They are not kept in four dimensions, where
-  // they would need too much memory.
+  // The replicas in which the bonds to neighbouring tiles are open. In four dimensions they are
+  // read again from global memory, because they would need too much shared memory.
   static constexpr bool kKeeps = kDim >= 2 && kDim <= 3;
   std::uint32_t through[kKeeps ? borders<kDim>() : 1][32];
 };
@@ -115,9 +115,9 @@ struct Visit {
     }
   }
 
-  // Loads the words of the tile into the board and adds what is reached from neighbouring tiles and
-  // over listed bonds. Returns whether anything was added. In two dimensions all loads are in
-  // flight at once.
+  // Loads the words of the tile into the board and adds the sites that are reached from
+  // neighbouring tiles and over listed bonds. Returns whether any was added. In two dimensions all
+  // loads are in flight at once.
   __device__ __forceinline__ bool pull() const {
     std::uint32_t gained = 0, first_mail = 0, first_near = 0;
     if (outer + lane < last) {
@@ -142,7 +142,7 @@ struct Visit {
       const std::uint32_t lets = kDim == 2 ? through[n % kAhead] : peek(bond);
       const std::uint32_t more = (kDim == 2 ? gain[n % kAhead] : peek(far)) & lets;
       if constexpr (Desk<kDim>::kKeeps) desk.through[n][lane] = lets;
-      // The sites of the lanes differ within a call, but not from those of other calls.
+      // Within a call the lanes add to different sites, but two calls may add to the same site.
       gained |= more & ~atomicOr(&on(local), more);
     });
     if (first_mail != 0) gained |= first_mail & ~atomicOr(&on(first_near), first_mail);
@@ -172,8 +172,8 @@ struct Visit {
     return __any_sync(~0u, gained);
   }
 
-  // Posts what crosses a listed bond to `mail` of its far end. Returns false if that is nothing new
-  // for the far tile.
+  // Posts the replicas in which end e of a listed bond is reached and the bond open to `mail` of
+  // the far end. Returns false if the far site has been reached in all of them.
   __device__ __forceinline__ bool send(std::uint32_t e) const {
     const std::size_t at = first_end + e;
     const TileEnd to = end[e];
@@ -186,8 +186,8 @@ struct Visit {
     return true;
   }
 
-  // Wakes the tiles that lack something that is reached from this one. Their words may be read
-  // before the fence, because reached sets never shrink.
+  // Wakes the tiles that gain from this one. Their words may be read before the fence, because
+  // reached sets never shrink.
   __device__ __forceinline__ void push(const TileWorker& worker) const {
     unsigned gaining = 0;
     std::uint32_t neighbour = 0;  // lane `side`: the tile on that side
