@@ -16,7 +16,7 @@
 //   2. The race.
 //   3. A last doubling window: q^2 in the race equals that of the equilibration.
 //
-// Where a check fails there is no result (TuneResult::refused).
+// If a check fails, there is no result (TuneResult::refused).
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ std::vector<Updates> exchange_candidates(std::span<const ClusterUpdate> clusters
 std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
 struct TuneSetting {
-  // One temperature, or several if the schedule has exchange, as those of the candidates then have;
-  // else schedule, cluster and counts are ignored.
+  // One temperature or, if spec.schedule and all candidates have exchange, several. Except exchange
+  // and Houdayer moves, its schedule, cluster update and counts are ignored.
   TaskSpec spec;
   std::vector<Updates> candidates;
   EngineOptions options;
@@ -73,7 +73,7 @@ struct TuneResult {
   // Number of candidates that were measured, or dropped because of a too long cycle.
   std::size_t judged() const;
   // Whether best() is a result: it was measured, and so was another candidate, if there is one.
-  // With replica exchange also: nothing refuses it, and its tau is known.
+  // With replica exchange, `refused` must also be empty and its tau known.
   bool has_best() const;
 };
 

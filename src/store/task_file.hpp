@@ -57,7 +57,7 @@ struct GraphRecord {
 
 // One part of a state in parts (state_parts.hpp): bytes [first, last) of each row.
 struct StatePart {
-  std::string file;  // in the folder of the task's
+  std::string file;  // name, in the folder of the task's file
   std::uint64_t first = 0, last = 0;
   friend bool operator==(const StatePart&, const StatePart&) = default;
 };
@@ -66,7 +66,7 @@ struct StatePart {
 // none, as in most finished tasks.
 struct StateRecord {
   std::string engine;
-  std::uint64_t step = 0;    // the engine's address in the random streams
+  std::uint64_t step = 0;    // the engine's position in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
   // Parts, whose spins precede `bytes`.
@@ -148,7 +148,7 @@ std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as
 // The keys whose values may grow later, because a task can be extended by more measurements.
 inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 
-// 16 hex digits over the sorted pairs, without the keys in `but` (of studies: kMayGrow).
+// Hash of the sorted pairs without the keys in `but` (in studies: kMayGrow), as 16 hex digits.
 std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
 
 struct TaskPaths {

@@ -1,11 +1,11 @@
 // Results archives ("packs"): many finished tasks in one file, so that a study of thousands of
 // small tasks does not need thousands of files.
 //
-//   tasks/tasks.1.pack.h5, tasks.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
+//   tasks/tasks.1.pack.h5, tasks.2.pack.h5 ..   sealed HDF5 files (sealed_file.hpp) with
 //     /        attributes format = "rewise task pack", format_version
 //     /<id>    uint8 [bytes]: the task's own sealed file, byte for byte, with its digest and term
 //
-// Files with another first word, as earlier versions wrote them, are read alike.
+// The first word of the names differs in earlier versions; such files are read as well.
 //
 // Reading: a task is read from its own file if there is one (it is the newer copy), otherwise from
 // the pack with the highest number that has it.
@@ -60,7 +60,7 @@ struct StoredTask {
   std::uint64_t bytes = 0;
 };
 // All finished tasks of a folder, sorted by id; of two copies of a task, the one that would be
-// read. `problems`, here and below, receives one line per damaged pack.
+// read. `problems` receives one line per damaged pack.
 std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
                                      std::vector<std::string>& problems);
 

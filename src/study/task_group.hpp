@@ -91,7 +91,7 @@ double filling_groups(double sites);
 
 // Number of tasks like this one in a group on a CUDA device. `most` fill the device (1 if one task
 // does). `least` let files be written while engines run; lower if series are large. `fewest`
-// justify a group of their own if a lane would otherwise be idle.
+// justify a separate group if a lane would otherwise be idle.
 struct GroupSize {
   std::size_t most = 1, least = 1, fewest = 1;
 };
