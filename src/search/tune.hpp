@@ -12,7 +12,7 @@
 //   1. Equilibrium: runs of the first candidate, each twice as long as the one before, discard a
 //      quarter and measure three quarters, until they pass the checks of `rewise run`
 //      (run_check.hpp: starts, halves, doubling windows of q^2 and the link overlap), tau of q^2 is
-//      known and at most a tenth of the measurements, and a replica made a round trip.
+//      found and at most a tenth of the measurements, and a replica made a round trip.
 //   2. The race.
 //   3. A last doubling window: q^2 in the race equals that of the equilibration.
 //

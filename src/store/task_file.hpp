@@ -4,12 +4,14 @@
 //   /                attributes format = "rewise task", format_version
 //   /configuration   one text attribute per key that determines the numbers
 //   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified,
-//                    rewired; datasets bond (uint64), a, b (uint32), each [rewired]
+//                    rewired, bare (if it is); datasets bond (uint64), a, b (uint32), each
+//                    [rewired]; for files with couplings and fields weight [bonds], field [sites]
 //   /temperature     [T] double
 //   /series          attribute replicas; one dataset per column that the run has
 //                    (src/engine/columns.hpp), int64 or uint64 [T, time, replica], chunked,
 //                    shuffled, deflated
-//   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8).
+//   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8);
+//                    narrow_bits, narrow_spins if byte spins are packed (NarrowState).
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
 //   /provenance      text attributes: place, time, device and program of the computation

@@ -49,7 +49,8 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
 bool has_finished(const TaskPaths& paths);
 
 // Packs the good task files of a folder and returns their number. Does not wait: returns 0 if
-// another process is packing. After Error(io) nothing has moved. Throws LeaseLost.
+// another process is packing. After Error(io) each task is still in its own file or in a pack.
+// Throws LeaseLost.
 std::size_t pack_tasks(const std::filesystem::path& folder, const PackLimits& limits = {});
 
 // A finished task in a folder: its own file, or its entry in a pack.
@@ -71,8 +72,9 @@ std::optional<LoadedTask> load_stored(const StoredTask& task);
 // Returns one line per pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
-// Removes finished tasks and their checkpoints, also from packs, and copies in packs that newer
-// ones replace. Returns the number of bytes freed. No other process may use the folder meanwhile.
+// Removes finished tasks and their checkpoints, also from packs, and copies in packs of which a
+// newer pack has a copy. Returns the number of bytes freed. No other process may use the folder
+// meanwhile.
 std::uint64_t remove_tasks(const std::filesystem::path& folder, std::span<const std::string> ids);
 
 }  // namespace rewise

@@ -162,13 +162,13 @@ struct TaskJob {
 // checkpoint does; DamagedTask.
 TaskResult run_task(TaskJob job, const TaskRun& run);
 
-// Reads a finished task with at least the requested measurements; nothing if there is none. Takes
-// no lease and changes nothing.
+// Reads a finished task with at least the requested measurements; nothing if there is none.
+// Acquires no lease and changes nothing.
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths);
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
 // Removes files that a killed process left after publishing a finished task: the lease, and a
-// checkpoint with no more cycles than the finished file.
+// checkpoint with no more measurements than the finished file.
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished);
 
 }  // namespace rewise
