@@ -14,7 +14,7 @@
 //                    narrow_bits, narrow_spins if byte spins are packed (NarrowState).
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
-//   /provenance      text attributes: place, time, device and program of the computation
+//   /provenance      text attributes: host, time, device and program of the computation
 //   /results         of `rewise run`, ignored on reading: attributes status and energy_unit; per
 //                    quantity a group with the attribute unit and value, error and tau, each [T]
 // A text that is too long for an attribute is a scalar string dataset of the same name.

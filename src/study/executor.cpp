@@ -93,7 +93,7 @@ struct Executor::List {
   }
 
   std::vector<std::size_t> take_group(bool on_cpu, std::size_t devices);
-  // True once all results are taken except those of damaged tasks.
+  // True once all results except those of damaged tasks were passed on.
   bool is_done() const { return missing == damaged.size(); }
 
   const std::vector<StudyTask> tasks;

@@ -45,7 +45,7 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   void run();
 
  private:
-  // Tasks that take the same next step, and how often all of them can repeat it.
+  // Tasks that have the same next step, and how often all of them can repeat it.
   struct Company {
     std::vector<std::size_t> tasks;
     std::size_t count = std::numeric_limits<std::size_t>::max();
