@@ -324,7 +324,7 @@ double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
   if (!engine_.enter(this)) series_.interrupt();
-  const double watched = engine_.exchanged() > 0 ? 0 : kWatchShare;  // exchange moves them
+  const double watched = engine_.exchanged() > 0 ? 0 : kWatchShare;  // exchange moves states
   const double bulk = begin + (1 - watched) * seconds;
   do {
     // Divides the turn into several timed pieces.
