@@ -51,7 +51,7 @@ std::string unique_image_name() {
   return fmt::format("rewise-image-{}", count.fetch_add(1));
 }
 
-static_assert(std::endian::native == std::endian::little, "arrays are stored as they lie here");
+static_assert(std::endian::native == std::endian::little, "stored arrays are little-endian");
 
 // One number for each dimension of an array: extents, or a position.
 using Indices = std::vector<std::uint64_t>;
@@ -145,7 +145,7 @@ void require_room() {
 }  // namespace
 
 // The bytes that the library has written, in pages of the size of a large chunk, and the arrays
-// that are inserted when the image is made, for which the library has only allocated the place.
+// that are inserted when the image is made; the library has only allocated space for these.
 struct detail::Memory {
   static constexpr std::size_t kPage = std::size_t{1} << 16;
   using Page = std::array<std::byte, kPage>;
@@ -154,7 +154,7 @@ struct detail::Memory {
     std::span<const std::uint8_t> bytes;
   };
 
-  // Calls f(page number, within the page, within the range, count) for each page of a range.
+  // Calls f(page number, offset in the page, offset in the range, size) for each page of a range.
   template <class F>
   static void by_pages(haddr_t at, std::size_t size, const F& f) {
     for (std::size_t done = 0; done < size;) {
@@ -600,7 +600,7 @@ void Group::write_apart(const std::string& name, std::span<const std::uint8_t> b
   const Id dataset = create_dataset(id_.get(), name, Kind::u8, {bytes.size()}, list);
   if (bytes.empty()) return;
   const haddr_t at = H5Dget_offset(dataset.get());
-  if (at == HADDR_UNDEF) failed(fmt::format("find the place of {}", name));
+  if (at == HADDR_UNDEF) failed(fmt::format("find the offset of {}", name));
   memory_->apart.push_back({at, bytes});
 }
 

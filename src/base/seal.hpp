@@ -7,7 +7,7 @@
 //          40..503  one line of text for human readers, then zeros
 //         504..511  the term of the lease under which it was written (src/store/lease.hpp); 0: none
 //   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
-// Magic, length and digest keep their places in all later versions. src/store/sealed_file.hpp
+// Magic, length and digest keep their offsets in all later versions. src/store/sealed_file.hpp
 // writes such files. Cost: one pass of XXH3.
 #pragma once
 

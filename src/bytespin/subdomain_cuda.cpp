@@ -265,7 +265,8 @@ void CudaSubdomain::check_memory() const {
   }
   device_.use();
   require_memory(fmt::format("cuda:{}", device_.device()),
-                 fmt::format("their planes of {} replicas", replicas_), need, free_device_memory(),
+                 fmt::format("the planes of this device for {} replicas", replicas_), need,
+                 free_device_memory(),
                  "use more devices, or reduce replicas, temperatures or the size");
 }
 

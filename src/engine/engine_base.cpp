@@ -218,8 +218,8 @@ void EngineBase::restore_without_spins(const EngineState& state, std::uint64_t s
   }
   if (!restore_progress(state.step, way)) {
     throw Error(ExitCode::data,
-                fmt::format("state of engine '{}' after step {} is inside a step at a position "
-                            "that does not exist in this run",
+                fmt::format("state of engine '{}' after step {}: its position within the next "
+                            "step is invalid for this run",
                             name(), state.step));
   }
   step_ = state.step;

@@ -1,5 +1,5 @@
-// What the Python module runs: a graph and an engine with its series, and whole runs as `rewise
-// run` makes them. Independent of Python, except that bindings.hpp provides a `listener`.
+// What the Python module runs: a Simulation, which its caller advances, and whole runs, like those
+// of `rewise run`. Independent of Python; the Listener connects long calls to it (bindings.hpp).
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,7 @@
 
 namespace rewise::python {
 
-// The settings of `rewise run`, by the same names; words are checked by the functions of the
-// program.
+// The settings of `rewise run`, with the same names and checks.
 struct Settings {
   std::vector<double> temperatures;       // [T] J = k_B = 1
   std::optional<TemperatureRange> range;  // in place of `temperatures`; only with `exchange`
@@ -44,8 +43,8 @@ struct Settings {
   std::string out;                                        // path of the task file; "": none
 };
 
-// Callbacks of a long call. `done`, with the cycles since its last call, is called between steps by
-// the calling thread. `interrupted`, called between steps and within long ones by any thread,
+// Callbacks of a long call. The calling thread calls `done` between steps with the number of cycles
+// since the last call. Any thread may call `interrupted`, between steps and within long ones; it
 // returns whether to end early.
 struct Listener {
   std::function<void(std::uint64_t cycles)> done;
@@ -56,13 +55,14 @@ struct Listener {
 using Notes = std::vector<std::string>;
 
 // Throws Error(usage) for values out of range. `graph` may be null if the bitlattice engine does
-// not need one. A range of temperatures leaves its two ends.
+// not need one. For a range, the temperatures of the result are its two ends.
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings);
 // The same; chooses the temperatures of a range by a scan (exchange_ladder.hpp).
 TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings);
 void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
-// If a rule built the graph, files store the rule, like those of the program.
+// The configuration that files store, as those of `rewise run`. A graph that was built by a rule is
+// stored as that rule.
 TextMap configuration_of(TaskSpec spec);
 // `cpu_seconds`: estimated time on the CPU, for device "auto".
 EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, double cpu_seconds);
@@ -95,7 +95,7 @@ class Simulation {
   std::string device() const { return std::string(engine_->device()); }
   int threads() const { return engine_->threads(); }
 
-  // Completes a cycle that was interrupted first. Throws Error(interrupted).
+  // First completes a cycle that was interrupted. Throws Error(interrupted).
   void advance(std::uint64_t cycles, const Listener& listener);
   // Runs `every` cycles and keeps a measurement, `times` times.
   void record(std::uint64_t times, std::uint64_t every, const Listener& listener);
@@ -103,8 +103,8 @@ class Simulation {
   Observation measure(const Listener& listener);
   // [sites] of one replica: Ising 0 or 1, Potts 0..q-1.
   void spins(std::uint32_t temperature, std::uint32_t replica, std::span<std::uint8_t> out) const;
-  // The spins on a CUDA device, readable until the next call that advances, which waits for
-  // readers. Throws Error(device) on the CPU or if several devices share them.
+  // The spins on a CUDA device. They can be read until the next call that advances the simulation,
+  // which waits for readers. Throws Error(device) on the CPU or if several devices share them.
   DeviceSpins device_spins();
   // Measures the sums of all replicas on the device: int64 [2][T][R], always at the same address.
   // Throws Error(device) like the above.
@@ -155,7 +155,7 @@ class Simulation {
   TaskData data_;
 
   std::mutex mutex_;
-  std::atomic<std::thread::id> owner_{};  // of it
+  std::atomic<std::thread::id> owner_{};  // thread that holds mutex_
   bool open_ = false;                     // the owner is calling a listener, which may read
   std::atomic<bool> stop_{false};         // the engine must stop within its cycle
   std::atomic<double> until_;             // now() from which the engine must stop
@@ -167,9 +167,9 @@ class Simulation {
 // The kind of access of a call.
 enum class Access { reads, changes };
 
-// Exclusive access to a simulation. From within a call of the same thread, that is, from a signal
-// handler, the simulation can be read: it pauses, possibly within a cycle. Changing it there throws
-// Error(usage).
+// Exclusive access to a simulation. A signal handler or a progress function runs within a call of
+// the same thread. It may read the simulation, which pauses meanwhile, possibly within a cycle;
+// changing the simulation there throws Error(usage).
 class SimulationLock {
  public:
   SimulationLock(Simulation& simulation, Access access);

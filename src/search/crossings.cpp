@@ -1,11 +1,11 @@
 // Criterion of `tc` by crossings: determines the windows of consecutive sizes, and the curves that
 // cross.
 //
-// The coarse scan takes the two smallest sizes; the crossing of their U is the first estimate. The
-// window of each further size lies around its crossing with the previous size. At p = 0 and with a
-// fixed equilibration, the mean of the crossings of U and N^x m^2 must lie inside the window.
-// Otherwise both crossings must lie inside and, if possible, the temperature where U of the larger
-// size has its mean-field limit.
+// The coarse scan uses the two smallest sizes; the crossing of their U is the first estimate. The
+// window of each further size lies around its crossing with the previous size. What must lie inside
+// the window depends on the case: at p = 0, the crossing of U; with a fixed equilibration, the mean
+// of the crossings of U and N^x m^2; otherwise both crossings and, if possible, the temperature
+// where U of the larger size has its mean-field limit.
 #include "src/search/crossings.hpp"
 
 #include <fmt/format.h>
@@ -21,9 +21,8 @@
 namespace rewise {
 namespace {
 
-constexpr int kMaxMoves = 6;  // of a window
-constexpr int kMovesForLimit =
-    3;  // moves that also aim at the temperature where U of the larger size has its limit
+constexpr int kMaxMoves = 6;         // of a window
+constexpr int kMovesForLimit = 3;    // first moves, which include the mean-field limit of U
 constexpr double kWideFactor = 1.7;  // factor for windows whose two crossings lie far apart
 
 struct WindowShift {
@@ -112,7 +111,8 @@ WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& la
   return {shift, std::abs(shift) + reach <= inside * half_width, reach > 0.5 * half_width};
 }
 
-// Uses the mean of the crossings of both observables, or of the stable ones if there are any.
+// Uses the mean of the crossings of both observables (p = 0: of U only), or of the stable ones if
+// there are any.
 WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
                          double centre, double half_width) {
   double sum[2] = {0, 0};  // of stable crossings, of all crossings

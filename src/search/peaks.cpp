@@ -1,7 +1,7 @@
 // Criterion of `tc` by peaks: windows that contain the peaks of C and chi of a size and the
 // temperatures at which the phases of a graph have equal weight (analysis/scaling/peaks.hpp).
 //
-// The coarse scan takes the smallest size; the maximum of C is the first estimate. A window moves
+// The coarse scan uses the smallest size; the maximum of C is the first estimate. A window moves
 // until the peaks are well inside. It narrows to three half widths of the peak of C, so that its
 // temperatures cover both phases.
 #include "src/search/peaks.hpp"
@@ -21,10 +21,10 @@ namespace rewise {
 namespace {
 
 constexpr int kMaxPeakMoves = 8;  // of a window
-constexpr std::uint64_t kMeasure =
-    100;  // for "auto": histograms need more measurements than averages
-constexpr double kHalfWidths =
-    3;  // on either side of the centre of a narrowed window, in half widths of the peak of C
+// Number of measurements for "auto". Histograms need more of them than averages.
+constexpr std::uint64_t kMeasure = 100;
+// Half width of a narrowed window, in half widths of the peak of C.
+constexpr double kHalfWidths = 3;
 
 double bonds_per_site(const StudyConfig& config, double p) {
   return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);

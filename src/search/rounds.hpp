@@ -3,7 +3,7 @@
 // Each round decides for every open item what to add (tc_target.hpp, sweep_target.hpp) and adds it
 // for all items together, until each has reached the target or cannot reach it. A round uses
 // exactly the graphs and measurements that the previous round planned, even if the folder contains
-// more. Processes that share or continue a folder therefore take the same rounds. For the same
+// more. Processes that share or continue a folder therefore make the same rounds. For the same
 // reason, cost is counted in work, not in seconds.
 #pragma once
 
@@ -31,7 +31,7 @@ struct RoundStep {
 struct TargetProgress {
   double asked = 0;                                           // relative error
   double reached = std::numeric_limits<double>::quiet_NaN();  // so far
-  bool done = false;                                          // reached, as the steps judge
+  bool done = false;                                          // RoundStep::reached, last step
   int rounds = 0;
   std::string stopped;  // why the target is missed; "": it is reached, or the study continues
 

@@ -172,8 +172,8 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
     return fill_once(cells);
   }
   double seconds = fill_once(cells);
-  // Sizes whose halves disagree, or whose tau_int is longer than that of the pilots, continue until
-  // both are satisfied.
+  // Continues sizes whose halves disagree or whose tau_int is longer than that of the pilots, until
+  // neither is the case.
   while (true) {
     std::vector<SizeCell> again;
     for (const SizeCell& cell : cells) {

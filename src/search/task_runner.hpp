@@ -15,12 +15,13 @@
 
 namespace rewise {
 
-// Measured seconds on one core per site and cycle, for all replicas of a temperature, by size of a
-// point. Thread-safe.
+// Measured cost of the tasks of one point, by size: seconds on one core per site and cycle, for all
+// replicas of one temperature. Thread-safe.
 class TaskSpeed {
  public:
   double of(std::size_t size) const;
-  // StudyTask::on_result of the tasks of a size. The object must stay in place while they run.
+  // Returns a StudyTask::on_result for the tasks of a size. It refers to this object, which must
+  // not move while they run.
   std::function<void(const TaskData&)> record(std::size_t size);
   bool measured() const;  // any task was timed
 
@@ -118,8 +119,8 @@ class TaskRunner {
   std::atomic<std::size_t> computed_ = 0;
 };
 
-// Runs all searches concurrently, the first one on the caller's thread and each other one on a
-// thread of its own. A failure of one ends all. If there are failures and interruptions, throws a
+// Runs all searches concurrently, the first one on the caller's thread and each other one on a new
+// thread. A failure of one ends all. If there are failures as well as interruptions, throws a
 // failure.
 void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 

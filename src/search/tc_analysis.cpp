@@ -207,7 +207,7 @@ void collapse(const PointData& point, PointResult& result) {
   const Value tc = result.tc.total();
   // S is chi^2 over its degrees of freedom and fluctuates by sqrt(2 / dof) about 1. S is rejected
   // if it exceeds 1 by more than twice that. A curve has many points, but only as many independent
-  // ones as simulated temperatures within the range. The polynomial takes degree + 1 of them, Tc
+  // ones as simulated temperatures within the range. The polynomial uses degree + 1 of them, Tc
   // and y two.
   double dof = -(kCollapseDegree + 1 + 2);
   for (std::size_t k = 0; k < curves.size(); ++k) {

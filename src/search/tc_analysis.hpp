@@ -1,10 +1,10 @@
 // Computes Tc(p), its shift and local exponents from the graphs of every size and p
 // (analysis/README.md). Does not access files; tc_report prints the results.
 //
-// Tc(p): crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p > 0), for U of Ising
-// spins at p > 0 crossings with its limit instead, extrapolated in the mean-field form (p > 0) or
-// the regular one (p = 0). Errors: jackknife over graphs of the complete computation, with control
-// variates.
+// Tc(p) is extrapolated from crossings of U and of N^x m^2 of consecutive sizes (x = 1/2 for p >
+// 0). For Ising spins at p > 0, crossings of U with its limit replace those of U. The extrapolation
+// has the mean-field form (p > 0) or the regular one (p = 0). Errors: jackknife over graphs of the
+// complete computation, with control variates.
 //
 // A number that fails a check is not a result. The checks detect replicas that depend on their
 // start, a crossing outside the window, too few graphs or sizes, U at the crossing far from its
@@ -56,7 +56,7 @@ struct PointResult {
   Extrapolation tc, binder;          // Tc, and U at the crossing
   std::optional<Collapse> collapse;  // collapse of U of all sizes, with free exponent
   std::string collapse_against;      // why its Tc and exponent are no result, or ""
-  double collapse_range = 0;         // |T - Tc| N^y of the points used
+  double collapse_range = 0;         // largest |T - Tc| N^y of the points used
   std::vector<Reason> reasons;       // why `tc` is no result
   std::optional<double> exact;       // Tc, if known exactly
   std::optional<double> binder_expected;
@@ -82,8 +82,8 @@ struct TcResult {
   std::vector<PowerLaw> power_laws;
 };
 
-// Crossings of U of consecutive sizes, then of sqrt(N) m^2, then, for Ising spins at p > 0, of U
-// with its limit. Stores the curves in `kept`, [observable][size], if given. `thermal`: uses
+// Crossings of U of consecutive sizes, then of N^x m^2, then, for Ising spins at p > 0, of U with
+// its limit. Stores the curves in `kept`, [observable][size], if given. `thermal`: uses
 // thermal_curve().
 std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
                                    bool thermal = false,

@@ -49,7 +49,7 @@ inline Range scan_range(const StudyConfig& config, double p) {
 // Likely range of Tc of Ising spins, within scan_range(); scan_range() itself for p = 0, chains and
 // Potts. Shortcuts order the lattice once the correlation volume around each shortcut end contains,
 // on average, one end of another shortcut: 2 d p tanh(1/T) chi = 1 with chi = a ((T -
-// Tc)/Tc)^-gamma of the regular lattice. All rules except `add` also remove bonds.
+// Tc)/Tc)^-gamma of the regular lattice. All rules except `add` also remove bonds, which lowers Tc.
 Range likely_range(const StudyConfig& config, double p);
 
 // Temperatures of the scan, close enough that histograms of `sites` sites overlap.
@@ -59,7 +59,8 @@ std::vector<double> scan_temperatures(Range range, double sites);
 SizePlan scan_plan(SizePlan plan, Range range, double sites);
 inline constexpr std::uint32_t kScanGraphs = 4;  // per size
 
-// Half width of a size's window around `centre`; q: number of states.
+// Half width of a size's window around `centre`, proportional to N^-y with the exponent y of the
+// transition (1/2 for p > 0). q: number of states.
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q = 2);
 inline double half_window(const StudyConfig& config, double centre, double p, double sites) {
   return half_window(centre, config.dim(), p, sites, config.model.q);
@@ -69,9 +70,9 @@ inline constexpr double kSweepWindow = 2;  // half windows on either side in `sw
 // different estimate usually gives the same temperatures and thus the same tasks.
 std::vector<double> window_temperatures(double centre, double half_width, int count = 6);
 
-// Rule of thumb for an "auto" schedule of Wolff updates: 1:1 up to 128^2 sites, then more Wolff
-// updates per sweep, because Metropolis slows down as N^(1/2), whereas the fraction of sites in a
-// Wolff cluster falls.
+// Rule of thumb for an "auto" schedule of Wolff updates: 1:1 at p = 0; at p > 0, N^(1/2)/128 Wolff
+// updates per sweep (at least 1), because Metropolis slows down as N^(1/2), whereas the fraction of
+// sites in a Wolff cluster falls.
 Schedule automatic_schedule(double p, double sites);
 
 // A plan with the given schedule and cluster update. Where one is missing, a provisional choice is

@@ -87,7 +87,7 @@ class WindowSearch {
   }
 
  private:
-  using Points = std::vector<std::size_t>;  // numbers of points
+  using Points = std::vector<std::size_t>;  // indices of points
 
   TcPoint& point(std::size_t i) { return tasks_.points[i]; }
 

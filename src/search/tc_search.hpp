@@ -70,9 +70,9 @@ TcMethod tc_method(const StudyConfig& config);
 // clusters are computed on the CPU only.
 StudyConfig tc_config(const StudyConfig& config, const std::string& file);
 
-// One per p of the configuration. Throws Error(interrupted) as Study::run(), after calling
-// `interrupted` with measured graphs, sizes with at least two of them, and p with at least two such
-// sizes.
+// Returns the data of each p of the configuration. Throws Error(interrupted) as Study::run(), after
+// calling `interrupted` with measured graphs, sizes with at least two of them, and p with at least
+// two such sizes.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim = {}, const TcInterim& interrupted = {});
 

@@ -13,18 +13,18 @@
 namespace rewise {
 namespace {
 
-// Number of graphs of the last pilots of rule `rewire`. It allows all control variates; without
-// them bare lattices differ so much that the last step would be planned far too large. Other pilots
-// have kFewPilots graphs, or kHugePilots if lattices have more than kHuge sites or a few lattices
-// are enough.
+// Number of graphs of the last pilots with removed bonds (rules rewire and swap). It allows five of
+// the eight control variates. Without any, bare lattices differ so much that the last step would be
+// planned far too large. Other pilots have kFewPilots graphs, or kHugePilots if lattices have more
+// than kHuge sites or a few lattices are enough.
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kMinMeasure = 60, kMaxMeasure = 240;
 constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
 constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
-constexpr double kNarrow = 0.0075;    // the same for the last step, unless it adds errors
-constexpr double kErrors = 4;         // minimum of that in units of the error; fixes the slope
+constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
+constexpr double kErrors = 4;         // minimum of kNarrow in units of the error; fixes the slope
 constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
 constexpr std::uint32_t kGraphs = 64;    // approximate number in the last step; determines the size
@@ -286,7 +286,8 @@ bool off_centre(const PointSearch& search, const TreeRoot& root) {
   return std::abs(u - 0.5 * (u0 + u1)) > u1 - u0;
 }
 
-// `missed`: possible error of ln lambda at the origin of `root`.
+// Sets two temperatures beside the root. `missed`: possible finite-size error of ln lambda on the
+// lattices that gave `root`.
 void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
   // Derivative of ln lambda in u.
   const double t = root.tc.value, h = 1e-6;
@@ -312,8 +313,8 @@ void begin_last(PointSearch& search) {
   const double ratio =
       std::clamp(std::log((search.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
   search.data.length = bare_correlation_length(search.rule.dim, pilot.size);
-  // Variance of ln lambda per lattice, times its sites: the part that updates average out (per
-  // update), and the rest.
+  // Divides the variance of ln lambda of one lattice, times its sites, into the part that further
+  // updates reduce (of_update, for one update) and the rest (of_lattice).
   double thermal = 0;
   for (const TreeRow& row : search.rows) {
     thermal += row.thermal / static_cast<double>(search.rows.size());

@@ -2,9 +2,10 @@
 // so far.
 //
 //   1. Pilots: six temperatures, equally spaced in u(T), on a few bare lattices (4, 8 or 24). The
-//      range moves to the root and narrows, and the lattice grows to eight correlation lengths.
-//   2. Last step: two temperatures beside the root, lambda within 1% of 1, on lattices whose
-//      finite-size error is a tenth of the requested error; rounds add bare lattices.
+//      range moves to the root and narrows. The lattice grows to eight correlation lengths, or four
+//      if eight would exceed 2^21 sites.
+//   2. Last step: two temperatures beside the root, lambda within about 1% of 1, on lattices whose
+//      finite-size error is about a tenth of the requested error; rounds add bare lattices.
 #pragma once
 
 #include <Eigen/Core>
@@ -55,8 +56,8 @@ PointSearch open_tree(const StudyConfig& config, double p,
                       TreeOrder order = TreeOrder::ferromagnet);
 
 // The next step of `search`, whose rows are complete: moves or narrows the pilots' range, enlarges
-// the lattice, plans the last step, adds bare lattices to it, or is done. Depends on `search`
-// alone.
+// the lattice, plans the last step, adds bare lattices to it, or ends the search. Depends on
+// `search` alone.
 void decide_tree(PointSearch& search);
 
 }  // namespace rewise

@@ -59,10 +59,10 @@ struct TreePoint {
 std::string tree_refusal(const StudyConfig& config);
 
 // J of the shortcuts in units of the J of the lattice bonds. The antiferromagnet is first mapped to
-// the ferromagnet by a gauge transformation. Says nothing about random J of lattice bonds.
+// the ferromagnet by a gauge transformation. Ignores random J of lattice bonds.
 ShortcutCouplings shortcut_couplings(const StudyConfig& config);
-// Whether the spins may not be able to satisfy all bonds and fields: false for ferromagnets, and
-// for what a gauge transformation turns into one.
+// Whether the spins may be unable to satisfy all bonds and fields. False for ferromagnets and for
+// models that a gauge transformation maps to one.
 bool is_frustrated(const StudyConfig& config);
 // Orders that these couplings allow: the ferromagnet if J is positive in the mean, the spin glass
 // if some J are negative.

@@ -205,7 +205,8 @@ std::string Tuner::why_no_equilibrium(const TaskData& run) const {
   return "";
 }
 
-// Every run starts anew, so that all of them together take at most twice the time of the last one.
+// Every run starts anew and is twice as long as the previous one, so that all of them together take
+// at most twice the time of the last.
 void Tuner::equilibrate_with_exchange() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   TaskSpec spec = setting_.spec;
@@ -284,9 +285,9 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
 
 void Tuner::make_trials() {
   constexpr std::uint32_t bunch = 16;
-  // Of a sweep, of a cluster update, of a replica exchange (and a Houdayer move).
+  // Seconds of a sweep, of a cluster update, and of a replica exchange (with a Houdayer move).
   std::map<ClusterUpdate, std::array<double, 3>> cost;
-  Observation closing;  // of cluster sums, before states move
+  Observation closing;  // not used: the measurement resets the cluster sums
   for (const Updates& candidate : setting_.candidates) {
     if (cost.count(candidate.cluster) > 0) continue;
     TuneEngine& engine = engine_of(candidate.cluster);

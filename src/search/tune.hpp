@@ -12,11 +12,11 @@
 //   1. Equilibrium: runs of the first candidate, each twice as long as the one before, discard a
 //      quarter and measure three quarters, until they pass the checks of `rewise run`
 //      (run_check.hpp: starts, halves, doubling windows of q^2 and the link overlap), tau of q^2 is
-//      known and at most a tenth of the measurements, and a replica made a round trip.
+//      found and at most a tenth of the measurements, and a replica made a round trip.
 //   2. The race.
 //   3. A last doubling window: q^2 in the race equals that of the equilibration.
 //
-// Where a check fails there is no result (TuneResult::refused).
+// If a check fails, there is no result (TuneResult::refused).
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ std::vector<Updates> exchange_candidates(std::span<const ClusterUpdate> clusters
 std::vector<ClusterUpdate> clusters_of(EngineKind engine);
 
 struct TuneSetting {
-  // One temperature, or several if the schedule has exchange, as those of the candidates then have;
-  // else schedule, cluster and counts are ignored.
+  // One temperature or, if spec.schedule and all candidates have exchange, several. Except exchange
+  // and Houdayer moves, its schedule, cluster update and counts are ignored.
   TaskSpec spec;
   std::vector<Updates> candidates;
   EngineOptions options;
@@ -73,7 +73,7 @@ struct TuneResult {
   // Number of candidates that were measured, or dropped because of a too long cycle.
   std::size_t judged() const;
   // Whether best() is a result: it was measured, and so was another candidate, if there is one.
-  // With replica exchange also: nothing refuses it, and its tau is known.
+  // With replica exchange, `refused` must also be empty and its tau known.
   bool has_best() const;
 };
 

@@ -35,7 +35,7 @@ Json tune_json(const std::vector<TuneResult>& results);
 std::string tune_table(const TuneResult& result);
 // What the columns of tune_table() mean.
 std::string tune_legend(bool exchange);
-// Several settings in one table: the worth of each candidate relative to the best of its setting.
+// Several settings in one table: "worth" of each candidate relative to the best of its setting.
 std::string scan_table(const std::vector<TuneResult>& results);
 // With respect to m^2 and U, or to q^2 with replica exchange:
 // "1:4: 2.1(1)e+03 independent measurements of m^2 and U per second, 1.8 times as many as 1:1"

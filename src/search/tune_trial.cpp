@@ -30,7 +30,7 @@ constexpr double kFoundWindow = 4, kKnownWindow = 2;  // in tau
 constexpr double kUnsoundError = 0.15;
 constexpr std::size_t kLags = 64;     // lags of the configuration correlation
 constexpr double kWatchShare = 0.25;  // part of a turn in which configurations are compared
-// A cycle may cost this fraction of the sum of its updates, because updates share launches.
+// Lower bound of the cost of a cycle, relative to the sum over its updates, which share launches.
 constexpr double kCheaper = 0.5;
 
 // On one CPU thread, the CPU time of that thread, which other programs hardly affect; else
@@ -211,7 +211,7 @@ SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures) {
 namespace {
 
 // Assumed fraction of the variance that improved estimators leave, until it is measured. It is
-// below most measured values (0.4 to 0.6), so the worth of a contender with a short series is
+// below most measured values (0.4 to 0.6), so worth() of a contender with a short series is
 // overestimated rather than underestimated.
 constexpr double kLikelyLeft = 0.35;
 
@@ -324,7 +324,7 @@ double TuneTrial::run(double seconds) {
   const double begin = now();
   piece_seconds_ = std::clamp(seconds / 4, 1e-3, 0.02);
   if (!engine_.enter(this)) series_.interrupt();
-  const double watched = engine_.exchanged() > 0 ? 0 : kWatchShare;  // configurations change places
+  const double watched = engine_.exchanged() > 0 ? 0 : kWatchShare;  // exchange moves states
   const double bulk = begin + (1 - watched) * seconds;
   do {
     // Divides the turn into several timed pieces.

@@ -2,19 +2,19 @@
 // so far, and its times.
 //
 // All candidates share the same equilibrium, so each continues from the state in which the previous
-// one left the engine. No state is stored per candidate (128 MiB at L = 1024 with 1024 replicas,
-// which take 0.25 s to restore). A series consists of segments, one per uninterrupted sequence of
-// turns, and no lag crosses segments.
+// one left the engine. No state is stored per candidate: at L = 1024 with 1024 replicas, a state
+// has 128 MiB, and restoring it takes 0.25 s. A series consists of segments, one per uninterrupted
+// sequence of turns, and no lag crosses segments.
 //
-// Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMaxTau samples, every second
-// sample is dropped and `every` doubles. If it is below kMinTau samples (only after a wrong early
-// guess), the series restarts with a quarter of `every`. tau thus stays within 2 to 20 samples for
-// any length of a cycle.
+// Measurements are `every` cycles apart. If tau_int of m^2 exceeds kMaxTau samples or is not yet
+// determined, every second sample is dropped and `every` doubles. If tau_int is below kMinTau
+// samples (only after a wrong early guess), the series restarts with a quarter of `every`. tau thus
+// stays between kMinTau and kMaxTau samples, or below if it is shorter than kMinTau cycles.
 //
-// With replica exchange, the engine holds all temperatures, and the only observable is q^2 of pairs
-// of replicas at each temperature: the longest of the tau_int at the temperatures takes the place
-// of those of m^2 and U. Times and rates are then those of a pair of replicas at all temperatures
-// together, with the time of the exchanges.
+// With replica exchange, the engine holds all temperatures. The only observable is q^2, the squared
+// overlap of a pair of replicas, at each temperature. The longest tau_int of q^2 over the
+// temperatures replaces those of m^2 and U. Times and rates refer to a pair of replicas at all
+// temperatures together and include the exchanges.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,11 @@ namespace rewise {
 
 inline constexpr double kMinTau = 2, kMaxTau = 14;  // samples
 
-// One engine shared by the candidates of one cluster update.
+// One engine, shared by all candidates with the same cluster update.
 class TuneEngine {
  public:
-  // `exchanged`: number of temperatures with replica exchange, or 0. `dependence`: of overlaps.
+  // `exchanged`: number of temperatures with replica exchange, or 0. `dependence`: that of the
+  // overlaps, with Houdayer moves.
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
              const Model& model = {}, std::size_t exchanged = 0,
              Dependence dependence = Dependence::none)
@@ -52,8 +53,8 @@ class TuneEngine {
   std::uint32_t replicas() const { return replicas_; }
   std::size_t exchanged() const { return exchanged_; }
   Dependence dependence() const { return dependence_; }
-  // What times and rates refer to: replicas, or pairs of them with replica exchange; with Houdayer
-  // moves the two pairs of a member.
+  // Number of independent members, to which times and rates refer. A member is a replica; with
+  // replica exchange, a pair of replicas; with Houdayer moves, two such pairs (coupled.hpp).
   std::uint32_t members() const {
     if (exchanged_ == 0) return replicas_;
     return static_cast<std::uint32_t>(members_of(dependence_, replicas_ / 2));
@@ -127,10 +128,10 @@ class TuneSeries {
   std::vector<Eigen::Index> starts_;  // beginnings of segments; the last segment may be empty
 };
 
-// tau_int of an observable of a series. If the automatic window did not close (with many replicas
-// it requires more precision than a ranking needs), an exponential tail beyond it is added.
-// `known`: the window is at least two tau wide, so the tail is small. `found`: the window closed,
-// or is at least four tau wide.
+// tau_int of an observable of a series. With many replicas, the automatic window closes only at
+// more precision than a ranking needs. If it has not closed but is at least two tau wide, a small
+// exponential tail beyond it is added. `known`: the window closed or is that wide. `found`: it
+// closed or is at least four tau wide.
 struct SeriesTau {
   Value tau;
   bool found = false, known = false;  // neither: tau is a lower bound
@@ -138,18 +139,18 @@ struct SeriesTau {
 SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable);
 // The longest tau_int of squared overlaps, whose columns are in groups of equal size, one per
 // temperature. It is `found` (or `known`) if those of all temperatures are, and if the means of the
-// pairs spread no more than tau explains (Wolff 2004, eq. 39): a slow motion of small amplitude may
-// lie beyond the window, but not be invisible in the means.
+// pairs spread no more than tau explains (Wolff 2004, eq. 39). The second condition detects slow
+// motion of small amplitude, which the window may miss.
 struct SlowestTau {
   SeriesTau tau;
   std::size_t temperature = 0;  // index
 };
 SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures);
 
-// The noise that a series contributes to a study of Tc: the noise of N^(1/2) m^2, which is that of
-// m^2, and that of U, to first order that of m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3. The fractions
-// `m2_left` and `binder_left` of their variances (tau_int included) remain if improved estimators
-// are used as control variates (analysis/README.md).
+// The noise that a series adds to an estimate of Tc: `m2` of N^(1/2) m^2, which has the noise of
+// m^2, and `binder` of U, which has, to first order, that of m^4/<m^2>^2 - 2 m^2 <m^4>/<m^2>^3. If
+// improved estimators serve as control variates (analysis/README.md), the fractions `m2_left` and
+// `binder_left` of the variances, tau_int included, remain.
 struct SeriesNoise {
   SeriesTau m2, binder;
   double m2_left = 1, binder_left = 1;
@@ -170,8 +171,8 @@ struct TrialFigures {
   std::size_t slowest = 0;  // index of that temperature
   bool tau_known = false;   // false: tau_m2 (tau_q2) is a lower bound that may be far too low
   Value rate{0, 0};         // decorrelated measurements of m^2 (q^2) per second; tau at least 1/2
-  // Independent measurements per second that would leave the same variance of U and N^(1/2) m^2, on
-  // average, with one measurement per tau_m2. Schedules are ranked by this number.
+  // Rate of independent measurements, per second, that would give the same variance, averaged over
+  // U and N^(1/2) m^2, as this schedule with one measurement per tau_m2. It ranks the schedules.
   Value worth{0, 0};
   bool worth_known = false;             // false: may be far too high
   double m2_left = 1, binder_left = 1;  // see SeriesNoise
@@ -180,8 +181,8 @@ struct TrialFigures {
 
 class TuneTrial final : public Contender {
  public:
-  // `expected`: approximate seconds per cycle of all replicas, for the steps of the first turn and
-  // the bound before it. `improved`: use improved estimators.
+  // `expected`: approximate seconds per cycle of all replicas, which gives the steps of the first
+  // turn and, before it, an upper bound of the rate. `improved`: use improved estimators.
   TuneTrial(const Updates& candidate, TuneEngine& engine, double expected, bool improved = false);
 
   const Updates& candidate() const { return candidate_; }

@@ -2,8 +2,8 @@
 // (crossings.hpp) or peaks of C and chi (peaks.hpp). The driver (tc_search.cpp) runs tasks, and the
 // criterion decides on the next windows.
 //
-// All members are pure functions of the configuration and the results so far, so that processes
-// that see the same results plan the same tasks.
+// All decisions depend only on the configuration and the results so far, so that processes with the
+// same results plan the same tasks.
 #pragma once
 
 #include <memory>
@@ -50,12 +50,12 @@ class WindowCriterion {
   virtual bool adaptive_scan() const = 0;
   virtual ScanDecision locate(std::span<const ScanResult> sizes) const = 0;
 
-  // The first window of size number `size` (may be point.sizes.size()), given the window `last` of
-  // the previous size.
+  // The first window of the size with index `size` (may be point.sizes.size()), given the window
+  // `last` of the previous size.
   virtual TcWindow first_window(const PointData& point, std::size_t size, double sites,
                                 const TcWindow& last) const = 0;
-  // The next window of size number `size` after a number of moves. Uses only the first kPilotGraphs
-  // graphs, because additional graphs must not move a window.
+  // The next window of the size with index `size` after `move` moves. Uses only the first
+  // kPilotGraphs graphs, because additional graphs must not move a window.
   virtual WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
                                 int move) const = 0;
   // A new window for the size before `size`, if its own no longer covers the centre of `window`.

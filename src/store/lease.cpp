@@ -339,8 +339,8 @@ struct Lease::Impl {
     throw LeaseLost(
         ExitCode::interrupted,
         fmt::format(
-            "lease {} was taken over by {}, because this process sent no heartbeat for too long; "
-            "it stops its work on this task",
+            "lease {} was taken over by {}, because this process did not renew it in time; this "
+            "process stops working on the task",
             path.string(),
             current ? current->describe()
                     : "another process, which has released "

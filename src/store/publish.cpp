@@ -51,8 +51,9 @@ struct TemporaryRemoved {};
   fail_io(what, path, error);
 }
 
-// A second hard link to a file, which is renamed later and otherwise removed by the destructor. The
-// file is locked meanwhile, because the link has the name of a temporary.
+// A second hard link to a file, under a temporary name. rename_to() gives it its final name;
+// otherwise the destructor removes it. The file is locked meanwhile, because other processes remove
+// unlocked temporary files.
 class SecondName {
  public:
   // Returns 0 or errno.
@@ -181,8 +182,8 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
   sync_folder(folder_of(path));
 }
 
-// Writes and syncs a temporary file, then publishes it. The lease is checked before and after
-// writing.
+// Writes and syncs a temporary file, then publishes it. The lease is checked after writing, just
+// before the file appears.
 void write_and(void (*publish)(Temporary&, const fs::path&, const Lease*), const fs::path& path,
                std::initializer_list<std::span<const std::byte>> parts, const Lease* lease) {
   for (int attempt = 1;; ++attempt) {

@@ -72,7 +72,7 @@ h5::Packing packing(const std::vector<std::uint64_t>& dims) {
   return result;
 }
 
-// Arrays compressed before the HDF5 lock is taken, in the order in which they are written.
+// Arrays that are compressed before the HDF5 lock is acquired, in the order of writing.
 using Packed = std::vector<std::pair<std::string, h5::PackedArray>>;
 
 void write_packed(h5::Group& group, const Packed& arrays) {
@@ -259,7 +259,7 @@ void read_parts(const h5::Group& group, StateRecord& state) {
 // file, and of the time to write it when a run is interrupted.
 struct NarrowState {
   std::uint32_t bits = 8;
-  std::uint64_t spins = 0;          // leading bytes of the state that take `bits` bits
+  std::uint64_t spins = 0;          // leading bytes of the state, stored in `bits` bits each
   std::vector<std::uint8_t> bytes;  // the packed values, lowest bits first, then the other bytes
 };
 

@@ -4,15 +4,17 @@
 //   /                attributes format = "rewise task", format_version
 //   /configuration   one text attribute per key that determines the numbers
 //   /graph           attributes dim, extents, p, rule, seed, source, sites, bonds, modified,
-//                    rewired; datasets bond (uint64), a, b (uint32), each [rewired]
+//                    rewired, bare (if it is); datasets bond (uint64), a, b (uint32), each
+//                    [rewired]; for files with couplings and fields weight [bonds], field [sites]
 //   /temperature     [T] double
 //   /series          attribute replicas; one dataset per column that the run has
 //                    (src/engine/columns.hpp), int64 or uint64 [T, time, replica], chunked,
 //                    shuffled, deflated
-//   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8).
+//   /state           to continue the run: attributes engine, step, cycles; dataset bytes (uint8);
+//                    narrow_bits, narrow_spins if byte spins are packed (NarrowState).
 //                    If the spins are in parts (state_parts.hpp): attributes rows and row_bytes,
 //                    and in /state/parts the file name, first and last of each part
-//   /provenance      text attributes: place, time, device and program of the computation
+//   /provenance      text attributes: host, time, device and program of the computation
 //   /results         of `rewise run`, ignored on reading: attributes status and energy_unit; per
 //                    quantity a group with the attribute unit and value, error and tau, each [T]
 // A text that is too long for an attribute is a scalar string dataset of the same name.
@@ -57,7 +59,7 @@ struct GraphRecord {
 
 // One part of a state in parts (state_parts.hpp): bytes [first, last) of each row.
 struct StatePart {
-  std::string file;  // in the folder of the task's
+  std::string file;  // name, in the folder of the task's file
   std::uint64_t first = 0, last = 0;
   friend bool operator==(const StatePart&, const StatePart&) = default;
 };
@@ -66,7 +68,7 @@ struct StatePart {
 // none, as in most finished tasks.
 struct StateRecord {
   std::string engine;
-  std::uint64_t step = 0;    // the engine's address in the random streams
+  std::uint64_t step = 0;    // the engine's position in the random streams
   std::uint64_t cycles = 0;  // cycles done, equilibration included
   std::vector<std::uint8_t> bytes;
   // Parts, whose spins precede `bytes`.
@@ -148,7 +150,7 @@ std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as
 // The keys whose values may grow later, because a task can be extended by more measurements.
 inline const std::vector<std::string> kMayGrow{"sampling.measure"};
 
-// 16 hex digits over the sorted pairs, without the keys in `but` (of studies: kMayGrow).
+// Hash of the sorted pairs without the keys in `but` (in studies: kMayGrow), as 16 hex digits.
 std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
 
 struct TaskPaths {

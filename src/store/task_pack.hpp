@@ -1,11 +1,11 @@
 // Results archives ("packs"): many finished tasks in one file, so that a study of thousands of
 // small tasks does not need thousands of files.
 //
-//   tasks/tasks.1.pack.h5, tasks.2.pack.h5 ..   sealed files (sealed_file.hpp); in their HDF5
+//   tasks/tasks.1.pack.h5, tasks.2.pack.h5 ..   sealed HDF5 files (sealed_file.hpp) with
 //     /        attributes format = "rewise task pack", format_version
 //     /<id>    uint8 [bytes]: the task's own sealed file, byte for byte, with its digest and term
 //
-// Files with another first word, as earlier versions wrote them, are read alike.
+// The first word of the names differs in earlier versions; such files are read as well.
 //
 // Reading: a task is read from its own file if there is one (it is the newer copy), otherwise from
 // the pack with the highest number that has it.
@@ -49,7 +49,8 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as);
 bool has_finished(const TaskPaths& paths);
 
 // Packs the good task files of a folder and returns their number. Does not wait: returns 0 if
-// another process is packing. After Error(io) nothing has moved. Throws LeaseLost.
+// another process is packing. After Error(io) each task is still in its own file or in a pack.
+// Throws LeaseLost.
 std::size_t pack_tasks(const std::filesystem::path& folder, const PackLimits& limits = {});
 
 // A finished task in a folder: its own file, or its entry in a pack.
@@ -60,7 +61,7 @@ struct StoredTask {
   std::uint64_t bytes = 0;
 };
 // All finished tasks of a folder, sorted by id; of two copies of a task, the one that would be
-// read. `problems`, here and below, receives one line per damaged pack.
+// read. `problems` receives one line per damaged pack.
 std::vector<StoredTask> stored_tasks(const std::filesystem::path& folder,
                                      std::vector<std::string>& problems);
 
@@ -71,8 +72,9 @@ std::optional<LoadedTask> load_stored(const StoredTask& task);
 // Returns one line per pack.
 std::vector<std::string> repair_packs(const std::filesystem::path& folder);
 
-// Removes finished tasks and their checkpoints, also from packs, and copies in packs that newer
-// ones replace. Returns the number of bytes freed. No other process may use the folder meanwhile.
+// Removes finished tasks and their checkpoints, also from packs, and copies in packs of which a
+// newer pack has a copy. Returns the number of bytes freed. No other process may use the folder
+// meanwhile.
 std::uint64_t remove_tasks(const std::filesystem::path& folder, std::span<const std::string> ids);
 
 }  // namespace rewise

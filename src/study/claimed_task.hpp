@@ -65,7 +65,7 @@ class ClaimedTask {
   void attach(Engine& engine);
   void detach();
 
-  // True until the warm-up is complete. The warm-up has an engine of its own.
+  // True until the warm-up is complete. The warm-up has its own engine.
   bool warming() const { return cycles_ < spec().warm_up.cycles; }
   EngineSpec engine_spec() const;
 
@@ -102,7 +102,7 @@ class ClaimedTask {
     }
     lease_.reset();
     if (open_)
-      open_ = false;  // otherwise a host thread owns the task and its group may read the flag
+      open_ = false;  // if already false, a host thread calls this and the group may read open_
     if (job_.done) job_.done(std::move(result_));
   }
   void fail() {
@@ -118,8 +118,8 @@ class ClaimedTask {
   std::optional<TaskData> load(const std::filesystem::path& file);
   std::optional<TaskData> load_furthest();
   void check_source(const std::function<void()>& check) const;
-  // `how` data_ stores the state: none, whole, or apart, in part files that the ranks write beside
-  // `file`.
+  // Stores the state in data_: none, the whole state, or (apart) the names of part files, which the
+  // ranks write beside `file`.
   void pack(FinalState how, const std::filesystem::path& file = {});
   void save_apart(const SavesApart& engine, const std::filesystem::path& file);
   FinalState saved_at_end() const;

@@ -62,7 +62,7 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
                            double cpu_seconds, Teams teams = Teams::refused);
 
 // Returns cuda_report() of the listed devices, the first usable one, or all. It starts CUDA on
-// these devices, which takes memory and some tenths of a second. For "cpu" it starts nothing and
+// these devices, which requires memory and some tenths of a second. For "cpu" it starts nothing and
 // returns an empty report.
 CudaReport report_for(std::string_view text, bool all = false);
 

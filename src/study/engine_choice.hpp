@@ -20,7 +20,7 @@ std::optional<LocalUpdate> local_or_auto(const std::string& text, const std::str
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
 // Parses the options or keys `schedule`, `local` and `cluster`, whose names in messages begin with
 // `dashes`. The schedule may name updates too ("swendsen-wang/1:4"). The cluster update is resolved
-// by choose_cluster(). `automatic`: as of parse_updates(). Throws Error(usage), also for two
+// by choose_cluster(). `automatic`: as in parse_updates(). Throws Error(usage), also for two
 // different updates.
 GivenUpdates choose_updates(const std::string& schedule, const std::string& local,
                             const std::string& cluster, const std::string& dashes, bool automatic);

@@ -37,13 +37,12 @@ std::any choose_methods(const MethodWords& words, EngineKind engine,
 std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
                            bool shared = false);
 
-// Creates the subdomain of this rank from the description that the engine on rank 0
-// sends.
+// Creates the subdomain of this rank from the description that the engine on rank 0 sends.
 std::unique_ptr<Subdomain> make_subdomain(std::span<const std::uint8_t> spec_bytes,
                                           distributed::Transport& ranks,
                                           const RankOptionsOf& options);
 
-// Whether the task needs a Graph. An engine of regular lattices takes their extents instead, which
+// Whether the task needs a Graph. An engine of regular lattices uses their extents instead, which
 // allows more than 2^32 sites.
 inline bool needs_graph(const TaskSpec& spec) { return !traits(spec.engine).regular_only; }
 

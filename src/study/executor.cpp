@@ -39,7 +39,7 @@ constexpr std::size_t kLanes = 3;
 // device, only host memory limits the number of groups.
 constexpr std::size_t kGroupsPerThread = 2;
 
-// Packing starts while the study runs once there are so many new files.
+// Number of new task files at which packing starts while the study runs.
 constexpr std::size_t kManyFiles = 1000;
 
 constexpr int kNoDevice = -2;
@@ -93,7 +93,7 @@ struct Executor::List {
   }
 
   std::vector<std::size_t> take_group(bool on_cpu, std::size_t devices);
-  // True once all results are taken except those of damaged tasks.
+  // True once all results except those of damaged tasks were passed on.
   bool is_done() const { return missing == damaged.size(); }
 
   const std::vector<StudyTask> tasks;
@@ -128,9 +128,9 @@ std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t dev
   ++first_groups;
   if (shortest) std::ranges::reverse(pending);
   const StudyTask& first = tasks[pending.back()];
-  // Upper limit: a lane's share of all work and a device's share of the remaining work. If files
-  // take long, at most half of the remaining tasks of a slot, so that the first files are written
-  // while the last tasks are measured.
+  // Limits: in seconds, a slot's share of all work and a device's share of the remaining work; in
+  // tasks, half of those that remain per slot, so that the first files are written while the last
+  // tasks are measured. If series are small, size.least overrides the second limit.
   const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
   const GroupSize size = group_size(first.spec);
   const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);
@@ -483,7 +483,8 @@ bool Executor::look_for_result(List& list, std::size_t index) {
   const std::string& id = list.ids[index];
   const TaskPaths paths = task_paths(folder_.path(), id);
   {
-    // Another process may have measured more in the meantime; the claim detects this.
+    // The file that this process wrote has too few measurements, so it is not read. If another
+    // process has added some since, the claim detects this.
     const std::lock_guard lock(mutex_);
     const auto known = measured_.find(id);
     if (known != measured_.end() && known->second < task.spec.measure) return false;

@@ -9,8 +9,8 @@
 //   finished   its file is written, its lease released
 //
 // It may also end early: held (another process has its lease; it waits again), lost (another
-// process took its lease over; it waits again, or complete_files() checks it), damaged (reported at
-// the end) or interrupted (a checkpoint is written).
+// process took its lease over; it waits again, or Study::complete_files() checks it), damaged
+// (reported at the end) or interrupted (a checkpoint is written).
 //
 // All workers are alike. Each takes the first possible action: run a claimed group, or claim and
 // build the next group. The next group is therefore prepared while the engines of other groups

@@ -4,8 +4,8 @@
 // For one graph at one temperature, the halves differ only in their start. The difference of their
 // means over a window of time therefore has mean zero, and its variance follows from the spread of
 // the replicas' means (replicas are independent; times may be correlated). Student's t tests each
-// such difference of e, |m| and m^2, in a field also of m, and their sums over graphs, all together
-// at one level.
+// difference of e, |m| and m^2, in a field also of m, and the sums of the differences over graphs.
+// All tests together have one false-alarm level.
 #pragma once
 
 #include <Eigen/Core>
@@ -46,7 +46,8 @@ struct Halves {
 };
 
 // Time averages of the compared observables over the measurements [first, first + count):
-// [replica, observable], or [member, observable] of coupled replicas.
+// [replica, observable], or, for replicas coupled by Houdayer moves, [member, observable]
+// (coupled.hpp).
 Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, bool in_field, Eigen::Index first,
                               Eigen::Index count, Dependence dependence = Dependence::none);
@@ -58,7 +59,7 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kMinGroup = 8;
 
-// Describes how replicas are stuck; "" if none is. Either
+// Describes how replicas are stuck; "" if none is. Replicas are stuck if either
 //
 //   - the time averages of |m| or e of one start spread 10 times as far as those of the other, and
 //     3 times as far as a replica fluctuates, and `tau` is only a lower bound; or
@@ -68,8 +69,8 @@ inline constexpr std::size_t kMinGroup = 8;
 //     cycles. Small systems make short excursions in equilibrium; near T = 0, where almost all
 //     averages are equal, an excited spin in a single measurement is as far off.
 //
-// The second is not tested if `travelled` (travelled_before()): at low temperatures of glasses some
-// replica is in a rare valley, which replica exchange brought there and takes away.
+// The second is not tested if `travelled` (travelled_before()): at low temperatures of glasses,
+// replica exchange moves configurations into and out of rare valleys, so an outlier is not stuck.
 //
 // In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.

@@ -15,8 +15,8 @@
 
 namespace rewise {
 
-// Urgency classes, the most urgent first. Files wait for the disk and for each other within HDF5.
-// They leave a quarter of the threads free.
+// Urgency classes, the most urgent first. File jobs wait for the disk and for the HDF5 lock, so
+// they use at most three quarters of the threads.
 enum class Urgency { graph, result, file };
 
 class HostThreads {

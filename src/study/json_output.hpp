@@ -19,8 +19,8 @@
 
 namespace rewise {
 
-// nlohmann::json sets the type of a value before it allocates the value's container. If [] turns a
-// null value into an object, or push_back into an array, and that allocation fails, its destructor
+// nlohmann::json sets the type of a value before it allocates the value's container. If [] makes a
+// null value an object, or push_back() makes it an array, and that allocation fails, the destructor
 // dereferences a null pointer. This allocator therefore reserves memory for 16 empty containers:
 // the allocation of the container succeeds, and that of its content throws.
 struct KeptForJson {

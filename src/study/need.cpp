@@ -106,9 +106,9 @@ double values_of_series(const TaskSpec& spec) {
          static_cast<double>(spec.measure);
 }
 
-// Bytes of a series in a file: integers up to `most`, compressed. What remains of a value are its
-// bits and, if there are values of both signs, somewhat more than a byte (measured on 16^2 to 128^2
-// Ising spins and on glasses).
+// Bytes of a series in a file: integers up to `most`, compressed. A value needs its bits and, if
+// there are values of both signs, somewhat more than a byte (measured on 16^2 to 128^2 Ising spins
+// and on glasses).
 double file_bytes(double values, double most, bool signs) {
   return values * (std::log2(most + 1) / 8 + (signs ? 1.4 : 0.1));
 }
@@ -248,7 +248,7 @@ MemoryRoom memory_room() {
   MemoryRoom room{std::numeric_limits<double>::infinity(), ""};
   double free = kibibytes("/proc/meminfo", "MemAvailable");
 #ifdef __GLIBC__
-  // The allocator keeps freed memory (main.cpp). If it is much, it is returned to the system.
+  // The allocator keeps freed memory (main.cpp). If there is much of it, returns it to the system.
   if (static_cast<double>(mallinfo2().fordblks) > 0.1 * free) {
     malloc_trim(0);
     free = kibibytes("/proc/meminfo", "MemAvailable");

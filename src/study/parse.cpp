@@ -150,7 +150,8 @@ std::vector<double> parse_steps(std::string_view text, std::string_view origin) 
   }
   const double from = parse_number(parts[0], origin), to = parse_number(parts[1], origin);
   if (!(from < to)) {
-    throw Error(ExitCode::usage, fmt::format("{}: {} is not above {}", origin, parts[1], parts[0]));
+    throw Error(ExitCode::usage, fmt::format("{}: '{}': TO = {} must be greater than FROM = {}",
+                                             origin, text, parts[1], parts[0]));
   }
   return equal_steps(from, to, step_count(from, to, parts[2], text, origin));
 }
@@ -171,8 +172,8 @@ void refuse_other_ranges(const std::string& text, std::string_view origin) {
     const std::string low = text.substr(0, at), high = text.substr(at + between.size());
     if (!is_number(low) || !is_number(high)) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: '{}' is not a number; two values: {},{}; a range: {}:{}:11 (11 "
-                            "values) or {}:{}:0.1 (steps of 0.1)",
+                fmt::format("{}: '{}' is not a number; write {},{} for two values, {}:{}:11 for a "
+                            "range of 11 values, or {}:{}:0.1 for a range in steps of 0.1",
                             origin, text, low, high, low, high, low, high));
   }
 }

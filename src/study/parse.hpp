@@ -17,7 +17,8 @@ namespace rewise {
 // The parts of "a,b,c". An empty text gives one empty part.
 std::vector<std::string> split_list(std::string_view text, char between = ',');
 
-// Parses "64" or "64,32" for a dimension (0: as many as there are extents; one edge serves all).
+// Parses "64" or "64,32". With dim > 0, there must be `dim` extents, or one that is used for all
+// dimensions; dim = 0 allows any number.
 std::vector<std::uint32_t> parse_extents(std::string_view text, int dim, std::string_view origin);
 // "64x32"
 std::string extents_text(const std::vector<std::uint32_t>& extents);

@@ -60,8 +60,8 @@ class RankPresence {
   bool lower_rank_missing_ = true;  // until kMeeting after joined_at_
 };
 
-// Waits until no process holds a task in the folder, for a few seconds at most. Needed when a job
-// is stopped: the launcher kills the other ranks as soon as one ends with a status other than 0.
+// Waits until no process holds a task in the folder, for at most 15 seconds. Needed when a job is
+// stopped: the launcher kills the other ranks as soon as one ends with a status other than 0.
 // Returns at once if there are no other ranks.
 void wait_for_other_ranks(const Rank& rank, const std::filesystem::path& study);
 

@@ -32,7 +32,7 @@ struct Setting {
   std::string (*text)(const StudyConfig& config);
   std::string option = "", option_type = "";  // command line option, if any: "--measure", "N"
   std::string command = "";                   // the only command that reads it: tc or sweep
-  std::string old_table = "", old_key = "";   // place in earlier versions, still accepted
+  std::string old_table = "", old_key = "";   // name in earlier versions, still accepted
 
   std::string name() const { return table + "." + key; }
   std::string range() const;  // allowed values in words
@@ -40,11 +40,11 @@ struct Setting {
 
 // All keys, in the order of study.toml.
 const std::vector<Setting>& settings();
-// Finds a key by its present or earlier place; nullptr if there is none.
+// Finds a key by its present or earlier table and name; nullptr if there is none.
 const Setting* find_setting(std::string_view table, std::string_view key);
 // Finds a key by its name, "sampling.measure". Throws Error(internal) if there is none.
 const Setting& setting(std::string_view name);
-// The tables with their keys, in the same order, without earlier places.
+// The tables with their keys, in the same order, without earlier names.
 const std::vector<KeyTable>& study_keys();
 
 // Beginning of the first line of a study.toml written by the program (study_state.cpp).

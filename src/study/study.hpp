@@ -3,7 +3,7 @@
 //   study.toml                  the resolved configuration
 //   tasks/<id>.h5, .part.h5     finished tasks, checkpoints
 //   tasks/tasks.<n>.pack.h5     results archives: many finished tasks (task_pack.hpp)
-//   summary.json, summary.csv   results of `tc`; `plot` draws plots/ from them
+//   summary.json, summary.csv   results of `tc` or `sweep`; `plot` draws plots/ from them
 //
 // The settings that determine a task's numbers identify it. A repeated run therefore computes only
 // missing tasks, and several processes may share the folder: each task is claimed by a lease.

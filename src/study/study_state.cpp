@@ -120,7 +120,7 @@ Held read_held(const std::string& text, const fs::path& file) {
   const StudyConfig defaults;
   const auto seed = root["study"]["seed"].value<std::int64_t>();
   held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
-  // Finds a key at its present place or at that of earlier versions.
+  // Finds a key by its present table and name or by those of earlier versions.
   const auto at = [&](const Setting& one) {
     const auto now = root[one.table][one.key];
     return now ? now : root[one.old_table][one.old_key];
@@ -235,8 +235,8 @@ Owner owner_of(const std::string& command, const StudyConfig& config, const std:
   return {command, fmt::format("{}", config.seed), to_string(config.model), hash};
 }
 
-// Throws Error(held) if the folder holds another study than `name` of `mine`. Grid and sampling of
-// a study may change, its name, command, seed and model may not.
+// Throws Error(held) if the folder's study has another name, command, seed or model. Its grid and
+// sampling may differ.
 void refuse_another(const Held& held, const std::string& name, const Owner& mine,
                     const fs::path& folder) {
   const auto refuse = [&](const std::string& theirs, const std::string& ours) {

@@ -43,8 +43,8 @@ class StudyFolder {
   // Throws Error(held) if claim() would reject the folder because of its content. Changes nothing.
   void check_free() const;
   // Creates the folder if necessary and claims it for this configuration during the life of this
-  // object. Throws Error(held) if it holds other files or another study, or is in use with another
-  // configuration; Error(io).
+  // object. Throws Error(held) if the folder contains other files or another study, or is in use
+  // with another configuration; Error(io).
   void claim();
   // Throws Error(held) if another configuration has taken over the folder.
   void check_still_ours() const;

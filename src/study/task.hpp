@@ -50,7 +50,7 @@ struct TaskSpec {
   std::uint64_t equilibrate = 1000;  // cycles
   std::uint64_t measure = 1000;      // measurements
   std::uint64_t every = 1;           // cycles per measurement
-  bool cluster_pairs = false;        // as of EngineSpec
+  bool cluster_pairs = false;        // as in EngineSpec
   bool staggered = false;            // likewise
 
   // Replaces the updates, except that exchange and Houdayer moves stay as they are.
@@ -69,8 +69,8 @@ Updates updates_of(const TextMap& configuration, std::string_view origin = "task
 std::string task_id(const TaskSpec& spec);
 // Paths of the task in a study's folder.
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
-// Paths of a task with a file of its own (--out): t.h5, t.part.h5, t.lease. Empty for an empty
-// name. Throws Error(usage, held, io).
+// Paths of a task whose file is given by --out: t.h5, t.part.h5, t.lease. Returns nothing for an
+// empty name. Throws Error(usage, held, io).
 std::optional<TaskPaths> paths_beside(const std::string& out);
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
@@ -86,7 +86,7 @@ bool measures_staggered(std::optional<bool> requested, const Model& model, const
 // Number of sites of its graph, built or imported.
 double site_count(const TaskSpec& spec);
 
-// `expected`: total number of measurements, if known.
+// Appends measurements to the series. `expected`: total number of measurements, if known.
 void append(TaskData& data, const Schedule& schedule, const Samples& some,
             std::uint64_t expected = 0);
 
@@ -117,7 +117,7 @@ enum class TaskOutcome {
   interrupted,  // a checkpoint was written, if there are paths
   held,         // another process has its lease; `message` names it
   lost,         // another process took over its lease; `message` names it
-  unwritten,    // the same after `ready` received the result; the file may be missing
+  unwritten,    // lost after `ready` received the result; the file may be missing
 };
 
 struct TaskResult {
@@ -162,13 +162,13 @@ struct TaskJob {
 // checkpoint does; DamagedTask.
 TaskResult run_task(TaskJob job, const TaskRun& run);
 
-// Reads a finished task with at least the requested measurements; nothing if there is none. Takes
-// no lease and changes nothing.
+// Reads a finished task with at least the requested measurements; nothing if there is none.
+// Acquires no lease and changes nothing.
 std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& paths);
 std::optional<TaskData> read_finished(const TaskSpec& spec, const std::filesystem::path& file);
 
 // Removes files that a killed process left after publishing a finished task: the lease, and a
-// checkpoint with no more cycles than the finished file.
+// checkpoint with no more measurements than the finished file.
 void clear_leftovers(const TaskPaths& paths, const TaskData& finished);
 
 }  // namespace rewise

@@ -45,7 +45,7 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   void run();
 
  private:
-  // Tasks that take the same next step, and how often all of them can repeat it.
+  // Tasks that have the same next step, and how often all of them can repeat it.
   struct Company {
     std::vector<std::size_t> tasks;
     std::size_t count = std::numeric_limits<std::size_t>::max();
@@ -91,7 +91,7 @@ double filling_groups(double sites);
 
 // Number of tasks like this one in a group on a CUDA device. `most` fill the device (1 if one task
 // does). `least` let files be written while engines run; lower if series are large. `fewest`
-// justify a group of their own if a lane would otherwise be idle.
+// justify a separate group if a lane would otherwise be idle.
 struct GroupSize {
   std::size_t most = 1, least = 1, fewest = 1;
 };

@@ -122,7 +122,7 @@ TomlSection::TomlSection(const toml::table& table, std::string path, std::string
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     if (!others.empty() && find_setting(path_, key.str()) != nullptr)
-      continue;  // an earlier place of the key
+      continue;  // an earlier name of the key
     std::string advice = key_advice(key.str(), known, others);
     if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
     throw Error(ExitCode::usage,

@@ -72,7 +72,7 @@ toml::table parse_toml(std::string_view text, const std::string& file);
 // The first 200 bytes of a text for a message, with all but plain ASCII escaped: "x\xc3\xa9".
 std::string printable(std::string_view text);
 
-// "integer", "text", "list", .. for messages.
+// "a whole number", "text", "a list", .. for messages.
 std::string_view toml_type(const toml::node& node);
 
 }  // namespace rewise

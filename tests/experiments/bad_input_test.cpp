@@ -81,7 +81,7 @@ TEST_CASE("bad command lines end with status 64 and one line") {
            Bad{"run --size 8 --temperature 2.3,2.3", 64, "twice"},
            Bad{"run --size 8 --temperature 2:3:3,2.5", 64, "2.5 is given twice"},
            Bad{"run --size 8 --temperature 2:3", 64, "'2:3' is not a range FROM:TO:COUNT"},
-           Bad{"run --size 8 --temperature 3:2:5", 64, "2 is not above 3"},
+           Bad{"run --size 8 --temperature 3:2:5", 64, "TO = 2 must be greater than FROM = 3"},
            Bad{"run --size 8 --temperature 0:1:3", 64, "0 is out of range"},
            Bad{"run --size 8 --temperature 2:3:1", 64, "'1' is not a whole number"},
            Bad{run + "--schedule 0:0", 64, "0:0"},

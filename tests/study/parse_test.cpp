@@ -42,7 +42,7 @@ TEST_CASE("the third part of a range is the number of values if whole, and a ste
         {"2:3:-0.1", "neither a count of values (2..10000) nor a step"},
         {"2:3:1e-9", "more than 10000 values"},
         {"2:3:nan", "'nan' is not a finite number"},
-        {"3:2:0.1", "2 is not above 3"},
+        {"3:2:0.1", "TO = 2 must be greater than FROM = 3"},
         {"2:3", "not a range FROM:TO:COUNT"}}) {
     INFO(text);
     CHECK(usage_error([&] { parse_steps(text, "--t"); }).find(says) != std::string::npos);
@@ -52,8 +52,9 @@ TEST_CASE("the third part of a range is the number of values if whole, and a ste
 TEST_CASE("temperatures written as a range of other programs: the error has the right spelling") {
   for (const char* text : {"1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5", "1.5 3.5"}) {
     CHECK(usage_error([&] { parse_temperatures(text, "--temperature"); }) ==
-          fmt::format("--temperature: '{}' is not a number; two values: 1.5,3.5; a range: "
-                      "1.5:3.5:11 (11 values) or 1.5:3.5:0.1 (steps of 0.1)",
+          fmt::format("--temperature: '{}' is not a number; write 1.5,3.5 for two values, "
+                      "1.5:3.5:11 for a range of 11 values, or 1.5:3.5:0.1 for a range in steps "
+                      "of 0.1",
                       text));
   }
   CHECK(parse_temperatures("1e-1", "x") == std::vector<double>{0.1});
