@@ -1,4 +1,5 @@
-// Allocates further work to the sizes of a study, so that the error of a fitted number falls most.
+// Allocates further work to the sizes of a study such that the error of a fitted number falls most
+// per unit of work.
 //
 // The number is the first parameter of a generalised least-squares fit (linear_fit.hpp). The
 // covariance of the data is a sum over independent sources (the graphs of one size). A source has
@@ -22,10 +23,10 @@
 namespace rewise {
 
 struct ErrorSource {
-  Eigen::MatrixXd covariance;            // [points, points], the source's part of it, now
+  Eigen::MatrixXd covariance;            // [points, points], present contribution of the source
   double thermal = 0;                    // f, 0..1
   double members = 1, measurements = 1;  // now
-  double start = 1, measure = 1;         // work: of a member before it measures, of a measurement
+  double start = 1, measure = 1;         // work per member before measuring, per measurement
   double most_members = 1e9, most_measurements = 1e9;
 
   double work() const { return members * (start + measurements * measure); }

@@ -162,7 +162,8 @@ constexpr const char* kUseExchange =
     "use --exchange with several temperatures, which compares "
     "overlaps";
 
-// Without shortcuts, couplings on shortcuts leave a ferromagnet, which exchange is not for.
+// Replica exchange is meant for spin glasses. If only shortcuts have couplings, a lattice without
+// shortcuts is a ferromagnet.
 void check_has_shortcuts(const TaskSpec& spec) {
   if (!spec.model.interactions.on_shortcuts || spec.graph.p > 0) return;
   throw Error(ExitCode::usage,
