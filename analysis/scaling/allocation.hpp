@@ -14,7 +14,7 @@
 // G ~ |w| sigma / sqrt(work of a member) (J. R. Stat. Soc. 97, 558 (1934)), and
 // n = sqrt(f n_now start / ((1 - f) measure)). With the weights of the fit it is the c-optimal
 // design (Elfving, Ann. Math. Stat. 23, 255 (1952)), minus the work that is already done.
-// Cost: one small fit per step, some 50 steps per doubling and source.
+// Cost: one small fit per step; about 35 steps double the members of a source.
 #pragma once
 
 #include <Eigen/Core>

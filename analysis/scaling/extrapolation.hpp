@@ -67,7 +67,7 @@ struct CrossingFit {
   double smallest = 0;            // sites of the smallest size used
   LinearFit fit;                  // parameters: limit, then one amplitude per observable
   Eigen::MatrixXd design;         // [used, parameters]
-  Eigen::MatrixXd neglected;      // [used, used]: covariance of the next term, which is left out
+  Eigen::MatrixXd neglected;      // [used, used]: covariance of the neglected terms
   std::vector<std::size_t> used;  // indices of the crossings in the fit
   double weight = 0;              // in the average over fits
 };
@@ -75,10 +75,10 @@ struct CrossingFit {
 struct Extrapolation {
   Jackknifed limit;  // the average over fits, with its correlations
   Value value;       // bias-corrected; the statistical error
-  // From the neglected next term, and from the spread of the fits beyond their noise.
+  // From the neglected terms, and from the spread of the fits beyond their noise.
   double systematic = 0;
   double members = 0;             // effective degrees of freedom of the statistical error
-  std::size_t chosen = 0;         // index in fits: the one of greatest weight
+  std::size_t chosen = 0;         // index in fits of the one with the largest weight
   std::vector<CrossingFit> fits;  // possible fits, by smallest size
   bool ok = false;                // false: too few crossings for the form, or none at all
 

@@ -91,8 +91,8 @@ struct SizeFit {
   double q = 0;
   bool ok = false;  // Q >= 0.01 with a degree of freedom left
 };
-// Uses as many of the largest sizes as the form describes, but at least three. Values without an
-// error are left out.
+// Uses as many of the largest sizes as the form describes, but at least three. Not ok if a value or
+// an error is not finite.
 SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
                   const std::vector<Value>& values, double exponent);
 

@@ -1,9 +1,9 @@
 // The measurements of `rewise bench`.
 //
 // A group is one engine on one device with one size, p, temperature and number of replicas, on one
-// graph or on several graphs that share launches. The spins start cold and are equilibrated by a
-// mixed schedule. Then each update is timed, on configurations of that temperature, in several
-// intervals. A row gives the median over the intervals and half of their range.
+// graph or on several graphs that share launches. The spins start cold and are equilibrated
+// (BenchEffort::equilibrate). Then each update is timed, on configurations of that temperature, in
+// several intervals. A row gives the median over the intervals and half of their range.
 #pragma once
 
 #include <any>
@@ -48,8 +48,9 @@ struct BenchEffort {
   int threads = 1;       // of CPU engines
   int repeats = 5;       // timed intervals per row
   double seconds = 0.1;  // of an interval, roughly; at least half of it
-  std::uint64_t equilibrate =
-      100;  // cycles: multispin 1:4 with Wolff, bytespin 1:1 with Swendsen-Wang
+  // Cycles of 1:4 with Wolff (multispin) or 1:1 with Swendsen-Wang (bytespin); of 1:0 for
+  // bitlattice and for multispin with couplings or a field.
+  std::uint64_t equilibrate = 100;
   std::uint32_t cluster_updates = 0;  // per cycle if W only; 0: 64 for Wolff on CUDA, else 8
   std::optional<Schedule> mix;        // that the update "mix" times
   std::uint64_t seed = 1;             // of graph and run

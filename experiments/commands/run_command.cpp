@@ -49,8 +49,8 @@ threads, but depends on the engine.
 
 --model potts simulates spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
-few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
-each with a probability below 1.
+few-cluster (Weigel 2011) grows one cluster from a seed in each tile of the lattice and flips
+each cluster with a probability below 1.
 
 With --out the results are saved. On SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit
 the run writes a checkpoint (FILE with .part.h5 for .h5) and ends with status 75; the same

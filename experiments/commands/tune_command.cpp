@@ -48,7 +48,7 @@ turns: "dropped after 2 turns". Several p (or temperatures) make a scan that sho
 optimum moves.
 
 With --exchange, for spin glasses and other frustrated systems, the temperatures form one setting:
-replicas of neighbouring temperatures change places at the end of each cycle. Candidates are
+neighbouring temperatures may exchange replicas at the end of each cycle. Candidates are
 compared by tau_int of q^2, the squared overlap of two replicas, at the temperature where it is
 longest ("at T"). Times are those of a pair of replicas (with --houdayer, of two pairs) at all
 temperatures, with the exchanges. There is no result where the checks of 'rewise run' do not show
