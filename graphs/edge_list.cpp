@@ -225,8 +225,8 @@ class EdgeListReader {
     return true;
   }
 
-  // The words of a comment: blanks, tabs, commas and semicolons separate them, except within quotes
-  // and parentheses. Without the quotes.
+  // Splits a comment into words at blanks, tabs, commas and semicolons, except within quotes and
+  // parentheses. Quotes are removed.
   static std::vector<std::string> words_of(std::string_view comment) {
     std::vector<std::string> words;
     comment.remove_prefix(std::min(comment.find_first_not_of("#%"), comment.size()));
@@ -520,10 +520,10 @@ class EdgeListReader {
     const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
     if (const std::uint64_t* first = joined_.find(key)) {
       if (!options_.merge) {
-        fail(
-            fmt::format("sites {} and {} are already joined by line {} (--merge joins such bonds "
-                        "to one)",
-                        text(u, a), text(v, b), weights_.line(*first)));
+        fail(fmt::format(
+            "sites {} and {} are already joined by line {} (--merge combines such bonds "
+            "into one)",
+            text(u, a), text(v, b), weights_.line(*first)));
       }
       const std::string wrong = weights_.merge(*first, weight_.value());
       if (!wrong.empty()) fail(wrong);
@@ -565,7 +565,7 @@ class EdgeListReader {
                                    sites_ - 1 + first_number_));
         }
       }
-      if (lines[site] != 0) throw failed(fmt::format("line {} gives it already", lines[site]));
+      if (lines[site] != 0) throw failed(fmt::format("it is already set in line {}", lines[site]));
       values[site] = field.value;
       lines[site] = field.line;
     }
@@ -626,7 +626,7 @@ class EdgeListReader {
     }
     const bool all_but_0 = !occurs[0] && std::count(occurs.begin(), occurs.end(), true) + 1 ==
                                              static_cast<std::ptrdiff_t>(sites_);
-    // After "# sites N" with numbers below N, site 0 is taken to exist without bonds.
+    // If the numbers are below N of "# sites N", site 0 is assumed to exist, without bonds.
     const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || declared_->value < sites_);
     if (first == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,

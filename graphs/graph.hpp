@@ -12,8 +12,8 @@
 //
 // In a graph without a lattice (imported; lattice().dim == 0) every site is modified, every bond is
 // in the rewired list, and the bond index is the position in the file. Graphs of the `_any` rules
-// are such graphs too, because their shortcuts join sites of any colour and so require other
-// colours than the lattice's; their bond indices are those of the lattice.
+// are stored in this way too, because their shortcuts join sites of any colour and thus require
+// other colours than the lattice's. Their bond indices are those of the lattice.
 //
 // Invariants (validate()): symmetric, properly coloured, no self-loop, no double bond.
 #pragma once

@@ -8,10 +8,10 @@
 //             task file is a graph file too. h5py and h5dump open both. Attributes: dim, extents,
 //             p, rule, seed, source, sites, bonds, modified, rewired, hash. Datasets: bond, a, b of
 //             the rewired bonds; colour if there is no lattice; weight [bonds] and field [sites],
-//             J and h as numbers, if the graph has them. A bare lattice has the attribute bare and
-//             is rebuilt from its seed. Read back as the same graph, including its lattice; `hash`
-//             is checked. H5Bonds::all adds a dataset ends [bonds][2], the two sites of every bond,
-//             for other programs; it is not read back.
+//             J and h as numbers, if the graph has them. A bare lattice (attribute bare) and a
+//             graph of an `_any` rule are rebuilt from their seed. Read back as the same graph,
+//             including its lattice; `hash` is checked. H5Bonds::all adds a dataset ends
+//             [bonds][2], the two sites of every bond, for other programs; it is not read back.
 //
 // Reading: weights and fields are read if ReadOptions::weights is set. Otherwise they are errors,
 // unless J = 1 and h = 0. Numbers of unknown meaning are errors and are never dropped silently

@@ -3,11 +3,12 @@
 // the document are supported; entities from other files are errors.
 //
 // Nodes are numbered in the order in which they are declared. Directed edges, which yEd always
-// writes, are bonds if they are to be merged. Couplings and fields (attributes.hpp) are read from
-// <data>, from defaults of elements without <data>, and from XML attributes that are not GraphML's.
-// Elements of other vocabularies (yEd's <y:ShapeNode>) are drawings and are ignored, and so are
-// ports. Reading is streaming: memory grows with the graph, not with the text. (Boost's reader
-// first builds the whole document: 13 GB for the 2e6 bonds of L = 1024. The tests compare with it.)
+// writes, are read as bonds if ReadOptions::merge is set, and are errors otherwise. Couplings and
+// fields (attributes.hpp) are read from <data>, from defaults of elements without <data>, and from
+// XML attributes that are not GraphML's. Elements of other vocabularies (yEd's <y:ShapeNode>) are
+// drawings and are ignored, and so are ports. Reading is streaming: memory grows with the graph,
+// not with the text. (Boost's reader first builds the whole document: 13 GB for the 2e6 bonds of L
+// = 1024. The tests compare with it.)
 #include <expat.h>
 #include <fmt/format.h>
 
@@ -138,7 +139,8 @@ class GraphmlReader {
       const XML_Status status = XML_Parse(parser_.get(), chunk.data(), static_cast<int>(got), last);
       if (thrown_) std::rethrow_exception(thrown_);
       if (status != XML_STATUS_OK) fail_as_expat();
-      // Longer tags would be scanned again with each chunk.
+      // expat rescans an unfinished tag with every chunk, so the cost would grow with the square of
+      // its length.
       if (fed_ - fed_at_event_ > kMaxTag) {
         fail(fmt::format("not GraphML: a tag or comment is longer than {} bytes", kMaxTag));
       }
@@ -438,11 +440,11 @@ class GraphmlReader {
     const std::string a = required("source", "edge"), b = required("target", "edge");
     const char* directed = attribute("directed");
     if ((directed != nullptr ? is_true(directed) : directed_) && !options_.merge) {
-      fail(
-          fmt::format("the edge from node \"{}\" to \"{}\" is directed, but bonds have no "
-                      "direction: --merge joins all edges between two nodes to one bond (or write "
-                      "edgedefault=\"undirected\" in <graph>)",
-                      shown(a), shown(b)));
+      fail(fmt::format(
+          "the edge from node \"{}\" to \"{}\" is directed, but bonds have no "
+          "direction: --merge combines all edges between two nodes into one bond (or write "
+          "edgedefault=\"undirected\" in <graph>)",
+          shown(a), shown(b)));
     }
     const Site u = mentioned(a), v = mentioned(b);
     if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));
@@ -452,10 +454,10 @@ class GraphmlReader {
     if (const std::uint64_t* first = joined_.find(pair)) {
       merged_with_ = *first;
       if (options_.merge) return;
-      fail(
-          fmt::format("nodes \"{}\" and \"{}\" are already joined by line {} (--merge joins such "
-                      "edges to one)",
-                      shown(a), shown(b), weights_.line(*first)));
+      fail(fmt::format(
+          "nodes \"{}\" and \"{}\" are already joined by line {} (--merge combines such "
+          "edges into one)",
+          shown(a), shown(b), weights_.line(*first)));
     }
     joined_.put(pair, bonds_.size());
     bonds_.push_back({bonds_.size(), u, v});
@@ -504,7 +506,7 @@ class GraphmlReader {
   Attributes attributes_;
   std::unordered_map<std::string, Key> keys_;  // by their id
   Key* in_key_ = nullptr;                      // the key whose element is open
-  std::array<std::uint64_t, 3> seen_ = {};     // [Owner] elements
+  std::array<std::uint64_t, 3> seen_ = {};     // [Owner] number of elements
   bool directed_ = false;                      // whether edges are directed by default
   Site declared_ = 0;
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention

@@ -24,7 +24,7 @@ struct GraphMetrics {
   std::uint64_t components = 0, largest_component = 0;
 
   std::uint64_t path_sources = 0;  // sources used; == sites: exact
-  double mean_path = 0;            // mean distance between joined pairs of different sites; 0: none
+  double mean_path = 0;            // mean distance of connected pairs of different sites; 0: none
   double mean_path_error = 0;  // standard error over the sources; 0 if exact, NaN with one source
   std::uint32_t diameter = 0;  // longest distance found: a lower bound unless exact
 
@@ -41,7 +41,7 @@ GraphMetrics metrics_of(const Graph& graph, const MetricsOptions& options = {});
 // Both are 0 for a site of degree below 2.
 struct SiteClustering {
   // Joined pairs of neighbours over all pairs (Watts & Strogatz, Nature 393, 440 (1998)). 0 on
-  // rewired lattices, which are bipartite.
+  // bipartite graphs, such as rewired lattices of parity `checkerboard`.
   double triangles = 0;
   // Squares that contain the site, over the possible ones given its neighbours' degrees (Zhang et
   // al., Physica A 387, 6869 (2008), eq. 2).

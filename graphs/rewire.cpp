@@ -70,7 +70,7 @@ class Shortcuts {
   FlatMap<std::monostate> joined_;
 };
 
-// Compares site numbers, without a division: excludes nearly all pairs.
+// A quick test of site numbers, without a division, that rules out nearly all pairs.
 bool may_be_neighbours(const Lattice& lattice, Site u, Site v) {
   const Site apart = u < v ? v - u : u - v;
   Site stride = 1;
@@ -162,7 +162,7 @@ class EndMover {
       const Site drawn = candidate(move.end, attempt, own);
       if (is_free(drawn, own, other)) return drawn;
     }
-    // The graph is small if it is this dense: lists all free sites.
+    // This many failed tries occur only in small, dense graphs: lists all free sites.
     std::vector<Site> free;
     for (std::uint32_t k = 0; k < choices_; ++k) {
       const Site site = choice(k, own);
@@ -380,7 +380,7 @@ class Adder {
     shortcuts_.join(a, b);
   }
 
-  // The graph is small if it is this dense: lists all free pairs.
+  // This many failed tries occur only in small, dense graphs: lists all free pairs.
   void add_exhaustively(Bond parent) {
     std::vector<std::pair<Site, Site>> free;
     for (std::uint32_t i = 0; i < choices_; ++i) {

@@ -101,7 +101,7 @@ class Graph:
             ignore directions of edges.
         """
         if first_site not in (None, 0, 1):
-            raise UsageError(f"first_site: {first_site!r} (None, 0 or 1)")
+            raise UsageError(f"first_site: invalid value {first_site!r} (allowed: None, 0, 1)")
         with unpacked(path) as own:
             return cls._of(_core.Graph.read(own, first_site, arguments.names("ignore", ignore),
                                             bool(merge)))
@@ -158,8 +158,8 @@ class Graph:
         if any(weight not in (None, 1) for weight in given) and None in given:
             nodes = list(graph)
             u, v = pairs[given.index(None)]
-            raise DataError(f"networkx: edge ({nodes[u]}, {nodes[v]}) has no coupling, but others "
-                            "have")
+            raise DataError(f"networkx: edge ({nodes[u]}, {nodes[v]}) has no coupling, but other "
+                            "edges have one")
         if all(weight is None for weight in given):
             given = None
         else:

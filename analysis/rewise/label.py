@@ -39,7 +39,8 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
         raise UsageError("threshold cannot be combined with equal=True")
     pixels = np.ascontiguousarray(what)
     if pixels.dtype.kind not in "biuf":
-        raise TypeError(f"labels: an array of {pixels.dtype} is not an image")
+        raise TypeError(f"labels: unsupported type {pixels.dtype} (allowed: booleans, integers, "
+                        "floats)")
     if not 1 <= pixels.ndim <= 4:
         raise UsageError(f"labels: {pixels.ndim} dimensions are out of range (1..4)")
     if equal and pixels.dtype.kind in "iu" and pixels.size > 0 and \

@@ -216,7 +216,7 @@ def read_figure(text, name, file, scale):
     figure["runs"] = [read_run(place, table, scale) for place, table in tables(file, root, "run")]
     names = [run["name"] for run in figure["runs"]]
     if len(set(names)) < len(names):
-        fail(file, f"runs of the same name ({', '.join(names)})")
+        fail(file, f"several runs have the same name ({', '.join(names)})")
     figure["panels"] = [read_panel(place, table) for place, table in tables(file, root, "panel")]
     checks = [read_check(place, table) for place, table in tables(file, root, "check")]
     figure["checks"] = [check for check in checks if check["scale"] in ("", scale)]

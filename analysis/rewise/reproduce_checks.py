@@ -40,7 +40,8 @@ def find_metric(data, keys, metric, origin):
     found = [row["values"][metric] for row in data["metrics"]
              if keys.items() <= row["keys"].items() and metric in row["values"]]
     if len(found) != 1:
-        raise UsageError(f"{origin}: {len(found)} rows have these keys and '{metric}', not one")
+        raise UsageError(f"{origin}: exactly one row must have these keys and '{metric}', but "
+                         f"{len(found)} have them")
     return value_of_json(found[0])
 
 
@@ -51,7 +52,7 @@ def size_of(word, data):
         return word
     sizes = [float(row["keys"]["size"]) for row in data["metrics"] if "size" in row["keys"]]
     if not sizes:
-        raise UsageError(f"check: {word} of no sizes")
+        raise UsageError(f"check: {word} requires rows with the key 'size'")
     return number_text(min(sizes) if word == "SMALLEST" else max(sizes))
 
 
@@ -193,10 +194,10 @@ def judge_near(check, results):
     error = math.hypot(error_of(left.value), error_of(right.value))
     text += f" differ by {off:.2g}"
     if 0 < tolerance and off <= tolerance:
-        return "agrees", f"{text}, within the {tolerance:g} allowed for"
+        return "agrees", f"{text}, within the tolerance of {tolerance:g}"
     errors = errors_text(off - tolerance, error)
     text += (f", {errors}" if errors else "") + \
-        (f" beyond the {tolerance:g} allowed for" if tolerance > 0 else "")
+        (f" beyond the tolerance of {tolerance:g}" if tolerance > 0 else "")
     return "agrees" if off <= tolerance + NEAR_ERRORS * error else "disagrees", text
 
 

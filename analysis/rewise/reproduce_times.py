@@ -126,9 +126,9 @@ def labelling(run, machine):
     Ranks are threads of one process, each with its subdomain of the lattice and its core or CUDA
     device. With fewer devices than ranks, several ranks use the same device."""
     device = device_index(machine.device)
-    note = "speedup: one core of this machine's processor over the CUDA device" if device >= 0 else\
-        "no CUDA device here: the methods run on one core, and speedup is the default method's " \
-        "time over theirs"
+    note = "speedup: time on one CPU core of this machine / time on the CUDA device" \
+        if device >= 0 else \
+        "no CUDA device: the methods ran on one core; speedup: time of the default method / theirs"
     data = new_set(machine.version, "labelling", machine.about(run, engine="bytespin"),
                    [TIMING_NOTE, note])
     settings = [(method, tile, ranks) for method in run["methods"] or ["fast"]
@@ -355,8 +355,8 @@ def speed(run, machine):
     gpu = device >= 0
     engine = "bytespin" if gpu else "multispin"
     note = "accelerated: the bytespin engine on CUDA" if gpu else \
-        "no CUDA device here: its methods were not timed" if named else \
-        "accelerated: no CUDA device here, so 32 systems a word on one core"
+        "no CUDA device: its methods were not timed" if named else \
+        "accelerated: 32 replicas per word on one core, because there is no CUDA device"
     data = new_set(machine.version, "speed",
                    machine.about(run, engine=engine, threads=1, replicas=1 if gpu else 32),
                    [TIMING_NOTE, note])

@@ -64,8 +64,8 @@ class Observable:
                               (self.value[index], self.error[index], self.tau[index],
                                self.tau_error[index]))
         except (IndexError, TypeError):
-            raise AbsentError(f"{self.name}: no [{index!r}]: the index must be that of one of the "
-                              f"{np.size(self.value)} temperatures") from None
+            raise AbsentError(f"{self.name}: invalid index {index!r} "
+                              f"(there are {np.size(self.value)} temperatures)") from None
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
@@ -95,7 +95,7 @@ class SeriesMap:
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self:
-            raise AbsentError(f"series: no {name!r}; there are {', '.join(self)}")
+            raise AbsentError(f"series: unknown name {name!r} (available: {', '.join(self)})")
         if name == "energy":
             return -self._data.energy_unit * self._data.series("bond_sum") / self._data.sites
         if name == "magnetisation":
@@ -265,7 +265,7 @@ class Results:
     def candidate(self, name: str) -> Observable:
         """The estimate of an observable, also at temperatures where a check failed."""
         if name not in KNOWN:
-            raise AbsentError(f"candidate: no {name!r}; there are {', '.join(KNOWN)}")
+            raise AbsentError(f"candidate: unknown name {name!r} (available: {', '.join(KNOWN)})")
         return Observable(name, self.temperature, self._estimates[name])
 
     @property

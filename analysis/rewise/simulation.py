@@ -135,7 +135,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
-            raise UsageError(f"equilibrate: '{equilibrate}' (a number of cycles, or 'auto')")
+            raise UsageError(f"equilibrate: invalid value '{equilibrate}' (allowed: a number of "
+                             "cycles, or 'auto')")
         data = _simulate_auto(core, settings, progress)
         notes = data.warnings()
     else:

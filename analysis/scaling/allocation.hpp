@@ -1,4 +1,5 @@
-// Allocates further work to the sizes of a study, so that the error of a fitted number falls most.
+// Allocates further work to the sizes of a study such that the error of a fitted number falls most
+// per unit of work.
 //
 // The number is the first parameter of a generalised least-squares fit (linear_fit.hpp). The
 // covariance of the data is a sum over independent sources (the graphs of one size). A source has
@@ -13,7 +14,7 @@
 // G ~ |w| sigma / sqrt(work of a member) (J. R. Stat. Soc. 97, 558 (1934)), and
 // n = sqrt(f n_now start / ((1 - f) measure)). With the weights of the fit it is the c-optimal
 // design (Elfving, Ann. Math. Stat. 23, 255 (1952)), minus the work that is already done.
-// Cost: one small fit per step, some 50 steps per doubling and source.
+// Cost: one small fit per step; about 35 steps double the members of a source.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,10 +23,10 @@
 namespace rewise {
 
 struct ErrorSource {
-  Eigen::MatrixXd covariance;            // [points, points], the source's part of it, now
+  Eigen::MatrixXd covariance;            // [points, points], present contribution of the source
   double thermal = 0;                    // f, 0..1
   double members = 1, measurements = 1;  // now
-  double start = 1, measure = 1;         // work: of a member before it measures, of a measurement
+  double start = 1, measure = 1;         // work per member before measuring, per measurement
   double most_members = 1e9, most_measurements = 1e9;
 
   double work() const { return members * (start + measurements * measure); }

@@ -53,8 +53,8 @@ std::vector<bool> controls_taken(const MomentTable& graphs, const MomentFunction
                                  const ControlVariates& controls, ControlTest test);
 
 // The same averages, but left_out(g) is f after a change of graph g: row g of `changes` is added to
-// its moments, and their noise to its controls. This propagates a known part of a graph's noise,
-// such as thermal noise.
+// its moments, and row g of ControlVariates::noise to its controls. This propagates a known part of
+// a graph's noise, such as thermal noise.
 JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const MomentTable& changes,
                              const MomentFunction& f, const ControlVariates& controls = {},
                              ControlTest test = ControlTest::curve);

@@ -1,5 +1,5 @@
-// Crossing temperatures of size pairs, and of sizes with a known limit, extrapolated to infinite
-// size.
+// Extrapolates crossing temperatures to infinite size. The curves of two sizes cross each other,
+// and the curve of one size crosses the limit U* if that is known.
 //
 // Near Tc an observable that is size-independent there behaves as
 //   U(T, N) = U* + A (T - Tc) N^y + B N^-w,
@@ -8,9 +8,10 @@
 //   U_x = U* + B [N1^-w + N1^y (N1^-w - N2^-w) / (N2^y - N1^y)]                   (height)
 // (Binder, Z. Phys. B 43, 119 (1981); Ferrenberg & Landau, Phys. Rev. B 44, 5081 (1991)).
 // Mean field, p > 0: y = w = 1/2 (y = 1/nu_bar, nu_bar = 2), the shift is 1/sqrt(N1 N2) exactly
-// and the height N1^-1/2 + N2^-1/2. Where U* is known, U(T, N) = U* is at T_x = Tc - (B/A)
-// N^(-w-y): the same amplitude, and the shift -1/N in mean field. Regular lattice: y = 1/(nu d), w
-// = omega/d.
+// and the height N1^-1/2 + N2^-1/2. Regular lattice: y = 1/(nu d), w = omega/d.
+// If U* is known, the curve of one size crosses it at
+//   T_x = Tc - (B/A) N^(-w-y),
+// with the same amplitude B/A; in mean field the shift is -1/N.
 #pragma once
 
 #include <cmath>
@@ -40,7 +41,7 @@ ScalingExponents regular_exponents(int dim);
 // Potts with q states on the square lattice, second order for q <= 4: nu = 5/6 and omega = 4/5 for
 // q = 3 (den Nijs, J. Phys. A 12, 1857 (1979); Nienhuis, J. Phys. A 15, 199 (1982)); nu = 2/3 for
 // q = 4, whose corrections are logarithms, which are left out: w = 1/2. q = 2 is Ising in any
-// dimension. Error elsewhere, where the transition is of first order.
+// dimension. Error for other q and dimensions, which have no transition of second order.
 ScalingExponents potts_exponents(int dim, int q);
 
 // N^x <m^2> crosses at Tc: x = 1/2 in mean field, (d - 2 + eta)/d on the regular lattice, where
@@ -66,7 +67,7 @@ struct CrossingFit {
   double smallest = 0;            // sites of the smallest size used
   LinearFit fit;                  // parameters: limit, then one amplitude per observable
   Eigen::MatrixXd design;         // [used, parameters]
-  Eigen::MatrixXd neglected;      // [used, used]: covariance of the next term, which is left out
+  Eigen::MatrixXd neglected;      // [used, used]: covariance of the neglected terms
   std::vector<std::size_t> used;  // indices of the crossings in the fit
   double weight = 0;              // in the average over fits
 };
@@ -74,10 +75,10 @@ struct CrossingFit {
 struct Extrapolation {
   Jackknifed limit;  // the average over fits, with its correlations
   Value value;       // bias-corrected; the statistical error
-  // From the neglected next term, and from the spread of the fits beyond their noise.
+  // From the neglected terms, and from the spread of the fits beyond their noise.
   double systematic = 0;
-  double members = 0;             // degrees of freedom of the statistical error
-  std::size_t chosen = 0;         // index in fits: the one of greatest weight
+  double members = 0;             // effective degrees of freedom of the statistical error
+  std::size_t chosen = 0;         // index in fits of the one with the largest weight
   std::vector<CrossingFit> fits;  // possible fits, by smallest size
   bool ok = false;                // false: too few crossings for the form, or none at all
 
@@ -104,19 +105,20 @@ struct SeriesPrior {
 // terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). With `series`, their standard
 // deviations are the ratio and its square times the largest amplitude of the observables, and times
 // of_limit (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the previous
-// term, at the smallest pair. (If the data determine b_o, the third term is the neglected one.)
+// term, at the smallest pair. The third term matters if the data determine b_o.
 //
 // Average. For each size there is a fit to the data from this size on. These fits are averaged with
 // weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that the
 // error does not jump at a threshold.
 //
-// Errors are increased by three factors. The first is the root of (chi^2 + 4)/(dof + 4) if that
-// exceeds 1. This is the mean of a scale of the covariance whose prior has 4 degrees of freedom
-// about 1. Before that, chi^2 is divided by its mean excess due to a covariance from few graphs.
-// The second is the factor of Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399 (2007),
-// because a fit to an estimated covariance underestimates the error; the members of all sizes are
-// counted, as each size affects only the residuals in its own block. The third extends the error to
-// the 68% interval of Student's t.
+// The statistical error is multiplied by three factors; the first also applies to the neglected
+// terms. The first is the root of (chi^2 + 4)/(dof + 4) if that exceeds 1. This is the posterior
+// mean of a scale factor of the covariance, whose prior has 4 degrees of freedom and is centred at
+// 1. Beforehand, chi^2 is divided by the factor by which a covariance estimated from few graphs
+// raises it on average. The second factor is few_members_factor(), because a fit to an estimated
+// covariance underestimates the error (Hartlap, Simon & Schneider, Astron. Astrophys. 464, 399
+// (2007)). It counts the graphs of all sizes, as each size affects only the residuals in its own
+// block. The third extends the error to the 68% interval of Student's t.
 Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, ScalingExponents e,
                                       const std::optional<SeriesPrior>& series = {});
 

@@ -37,7 +37,7 @@ namespace rewise {
 // Energies per site at which histograms of all graphs of a size are tabulated.
 struct EnergyGrid {
   Eigen::ArrayXd energy;  // [K], ascending, evenly spaced
-  double width = 0;       // of the Gaussian that smooths them: a quarter of a usual phase's
+  double width = 0;       // of the smoothing Gaussian: a quarter of the width of a typical phase
   double states = 2;      // q
 };
 // For `sites` sites with `bonds_per_site` bonds each, around a temperature.
@@ -91,8 +91,8 @@ struct SizeFit {
   double q = 0;
   bool ok = false;  // Q >= 0.01 with a degree of freedom left
 };
-// Uses as many of the largest sizes as the form describes, but at least three. Values without an
-// error are left out.
+// Uses as many of the largest sizes as the form describes, but at least three. Not ok if a value or
+// an error is not finite.
 SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
                   const std::vector<Value>& values, double exponent);
 
@@ -124,9 +124,9 @@ struct MeetingFit {
 // `upper`, `lower`: T_X and T_q of each size, ascending in sites.
 MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector<Jackknifed>& upper,
                                   const std::vector<Jackknifed>& lower);
-// q = 3, 4, 10 at p = 0, 0.03, 0.1, sizes of 64 to 4096 sites in sets of three to five, 16 graphs:
-// the deviations from long runs have a root mean square of 0.98 errors (0.4 and 0.16: 1.06; 1 and
-// 1: 0.93).
+// Measured for q = 3, 4, 10 at p = 0, 0.03, 0.1 with three to five sizes of 64 to 4096 sites and 16
+// graphs each: the limits deviate from those of long runs by 0.98 errors (root mean square). Terms
+// of 0.4 and 0.16 give 1.06; terms of 1 and 1 give 0.93.
 inline constexpr double kSecondTerm = 0.7, kThirdTerm = 0.5;
 
 // A size is used only if at most this share of its graphs lies outside the window.
@@ -143,7 +143,7 @@ struct PottsTransition {
 
   bool found = false;
   Value temperature;  // statistical error
-  // Of the neglected terms, and the difference of the other fit beyond noise.
+  // From the neglected terms, and from the difference between the two fits beyond their noise.
   double systematic = 0;
   std::size_t chosen = 0;            // index in fits
   std::vector<MeetingFit> fits;      // of T_chi and of T_C

@@ -162,7 +162,7 @@ double ShortcutCouplings::mean_tanh_square(double beta) const {
 double tree_eigenvalue(const TreeRule& rule, double beta, const BareAverages& x, TreeForm form) {
   const double t = transmission(rule, beta), r = rule.dim * rule.p, q = rule.p / 2;
   if (rule.network == TreeNetwork::add) return t * 2 * r * x.mm;
-  // <s_i M> of a removed bond with sites i, j in units of X_MM, from lattices with this bond
+  // f = <s_i M> / X_MM at a site i of a removed bond, by reweighting lattices that have this bond
   const double f = std::exp(-beta) / (std::cosh(beta) - x.bond * std::sinh(beta));
   if (rule.network == TreeNetwork::swap) {
     const double field = swap_rings(rule, beta, across_removed_bond(rule, beta, x.bond)).field;

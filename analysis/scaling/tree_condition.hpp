@@ -1,21 +1,22 @@
 // Tc of a rewired lattice without finite-size scaling: the tree condition (analysis/README.md,
 // "The tree condition"). Ising; rules rewire, add and swap.
 //
-// In the infinite network shortcuts are bridges between places of the bare lattice (the lattice
-// without its shortcuts, graphs/bare.hpp), and Tc is where the transfer from shortcut to shortcut
-// has spectral radius 1:
+// In the infinite network, shortcuts are bridges between distant regions of the bare lattice (the
+// lattice without its shortcuts, graphs/bare.hpp). R ends of bonds were moved to random sites (r
+// per site); D ends stayed in place while the other end of their bond was moved (rho per site). The
+// matrix K transfers correlations from one shortcut to the next. At Tc its spectral radius is 1:
 //
 //   K = tanh(beta) | r (p/2) X_MM + X_MD           r (1 - p/2) X_MM       |   r = d p, R ends
 //                  | (r (p/2) X_MD + X_DD) / rho   r (1 - p/2) X_MD / rho |   rho = r (1 - p/2), D
 //   rewire: lambda(T) = the largest eigenvalue of K;   add: lambda = tanh(beta) 2 d p X_MM
 //   swap:   lambda = 2 S X_DD / (d a^2); S and a belong to rings of shortcuts (SwapRings)
 //
-// with, on the bare lattice, averaged over states and over bare lattices, n_x the D ends at x,
+// where, averaged over states and over bare lattices, with n_x the number of D ends at site x,
 //   X_MM = <M^2>/N,  X_MD = <M D>/N,  X_DD = (<D^2> - sum_x n_x)/N,  M = sum s_x, D = sum n_x s_x.
 //
-// With couplings J of shortcuts (those of the lattice are 1) two orders compete. Ferromagnet: as
-// above with the mean of tanh(beta J) in place of tanh(beta). Spin glass: with the mean of
-// tanh(beta J)^2 and squares of correlations, X_MM = sum_{x,y} <s_x s_y>^2 / N, and so on. The
+// With couplings J of shortcuts (those of the lattice are 1) two orders compete. The ferromagnet:
+// as above, with the mean of tanh(beta J) in place of tanh(beta). The spin glass: with the mean of
+// tanh(beta J)^2 and with squared correlations, X_MM = sum_{x,y} <s_x s_y>^2 / N, and so on. The
 // transition is the one at the higher temperature.
 #pragma once
 
@@ -83,9 +84,10 @@ struct SwapRings {
 SwapRings swap_rings(const TreeRule& rule, double beta, double g);
 double ring_share(double p, int regions);  // phi_k
 // g from the mean of <s s'> over the bonds of the bare lattice: removed bonds have the same
-// surroundings as these. Includes the variance of g, which is estimated to about a third.
+// surroundings as these. Corrects for the variance of g, whose estimate is accurate to about a
+// third.
 double across_removed_bond(const TreeRule& rule, double beta, double bond);
-// -dTc/da, approximately: that of the bare lattice's own transition temperature.
+// -dTc/da, approximated by that of the bare lattice's own transition temperature.
 double tc_per_removed(const TreeRule& rule);
 
 // small_p: to first order in p (the relative error of lambda is of order p). The averages around a
@@ -108,13 +110,14 @@ double chain_tc(const TreeRule& rule);
 // (one dimension: exact; d = 2: exact; 3: Butera & Comi, Phys. Rev. B 56, 8212 (1997); 4: mean
 // field). This is precise enough to choose the size of a bare lattice.
 double bare_correlation_length(int dim, double mm);
-// X_MM of the regular lattice at T from the same amplitudes: only the leading power, as an
-// estimate. For the spin glass: an estimate from measured amplitudes.
+// Rough X_MM of the regular lattice at T: the leading power with the same amplitudes, or, for the
+// spin glass, with measured ones.
 double regular_mm(int dim, double temperature, TreeOrder order = TreeOrder::ferromagnet);
 
 // Upper bound 4 exp(-ratio) of the relative finite-size effect on lambda, for a lattice of L =
 // `ratio` correlation lengths. (In one dimension the effect is exactly 2 exp(-ratio).) Spin glass:
-// `ratio` times as large, because <s_x s_y>^2 has a product of the two ways around the lattice.
+// `ratio` times as large, because <s_x s_y>^2 contains the product of the two paths around the
+// lattice.
 double tree_finite_size(double ratio, TreeOrder order = TreeOrder::ferromagnet);
 
 // A temperature T_b near and below the bare lattice's own transition.

@@ -27,7 +27,8 @@ Value median_and_error(std::vector<double> timings);
 Value typical_cost(std::vector<double> pieces, double least = 0.01);
 
 // Corrects tau_int for a sum over lags that ended at `window`, before the correlations had decayed:
-// assumes an exponential and solves tau (1 - exp(-window / tau)) = summed. Needs window > summed.
+// assumes an exponential and solves tau (1 - exp(-(window + 1/2) / tau)) = summed. Needs window >
+// summed.
 Value with_tail(Value summed, double window);
 
 // The interval rate * exp(-z sigma) .. rate * exp(z sigma), where sigma is the relative error. It

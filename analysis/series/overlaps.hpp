@@ -21,7 +21,7 @@ using OverlapRows = Eigen::Array<double, Eigen::Dynamic, kOverlapMomentCount>;  
 
 struct OverlapObservable {
   std::string_view name;    // key in JSON and CSV
-  std::string_view symbol;  // heads the columns of tables; "": in none
+  std::string_view symbol;  // column heading of tables; "": not in tables
   std::string_view label;   // of an axis, LaTeX
   double (*of)(const OverlapMoments& m, double sites);
 };

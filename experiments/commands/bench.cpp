@@ -20,7 +20,7 @@ double spread(const std::vector<double>& values) {
   return 0.5 * (*most - *least) / median(values);
 }
 
-// The work of one timed piece of `rounds` cycles or measurements.
+// One timed interval with `rounds` cycles or measurements.
 struct TimedPiece {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
@@ -146,14 +146,16 @@ class GroupTimer {
   Schedule schedule_of(const BenchUpdate& update) const {
     if (!update.update) return effort_.mix.value();
     if (update.sweeps()) return {1, 0};
-    // One launch of the multispin engine, or of a persistent kernel, makes all updates of a cycle.
+    // The multispin engine and persistent kernels make all updates of a cycle in one launch, so
+    // many updates per cycle hide the cost of the launch.
     const std::uint32_t usual =
         group_.device.index < 0 || !update.is(ClusterUpdate::wolff) ? 8 : 64;
     return {0, effort_.cluster_updates > 0 ? effort_.cluster_updates : usual};
   }
 
-  // Times `repeats` pieces of at least `seconds` each. The warm-up before them determines the
-  // number of rounds in a piece and includes the setup of an engine on its first use.
+  // Times `repeats` intervals of at least half of `seconds` each. The warm-up before them
+  // determines the number of rounds per interval and includes the setup of an engine on its first
+  // use.
   template <class F>
   std::vector<TimedPiece> time_pieces(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
@@ -196,7 +198,8 @@ class GroupTimer {
     return sum;
   }
 
-  // Extra time of a measurement after each sweep, relative to the sweeps.
+  // Seconds of a measurement: a sweep with a measurement takes this much longer than a sweep alone
+  // (`sweep_seconds`).
   double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
     const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
       batch.sample(all_, {1, 0}, 1, count, [](auto...) {});

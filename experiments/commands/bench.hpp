@@ -1,9 +1,9 @@
 // The measurements of `rewise bench`.
 //
 // A group is one engine on one device with one size, p, temperature and number of replicas, on one
-// graph or on several graphs that share launches. The spins start cold and are equilibrated by a
-// mixed schedule. Then each update is timed, on configurations of that temperature, in pieces of at
-// least a given duration. A row gives the median over the pieces and half of their range.
+// graph or on several graphs that share launches. The spins start cold and are equilibrated
+// (BenchEffort::equilibrate). Then each update is timed, on configurations of that temperature, in
+// several intervals. A row gives the median over the intervals and half of their range.
 #pragma once
 
 #include <any>
@@ -46,11 +46,12 @@ struct BenchGroup {
 
 struct BenchEffort {
   int threads = 1;       // of CPU engines
-  int repeats = 5;       // pieces
-  double seconds = 0.1;  // of a piece, at least
-  std::uint64_t equilibrate =
-      100;  // cycles: multispin 1:4 with Wolff, bytespin 1:1 with Swendsen-Wang
-  std::uint32_t cluster_updates = 0;  // per cycle of a pure cluster schedule; 0: 64 on CUDA, else 8
+  int repeats = 5;       // timed intervals per row
+  double seconds = 0.1;  // of an interval, roughly; at least half of it
+  // Cycles of 1:4 with Wolff (multispin) or 1:1 with Swendsen-Wang (bytespin); of 1:0 for
+  // bitlattice and for multispin with couplings or a field.
+  std::uint64_t equilibrate = 100;
+  std::uint32_t cluster_updates = 0;  // per cycle if W only; 0: 64 for Wolff on CUDA, else 8
   std::optional<Schedule> mix;        // that the update "mix" times
   std::uint64_t seed = 1;             // of graph and run
 };
@@ -61,14 +62,15 @@ struct BenchRow {
   double p = 0, temperature = 0;
   std::uint32_t replicas = 0, graphs = 1;
   std::string schedule;  // of the timed cycles, M:W
-  // Sites per ns of all replicas: attempted by local sweeps, flipped by Wolff, in the clusters that
-  // few-cluster updates found, visited by Swendsen-Wang; in a mix, all of them.
+  // Sites per ns, summed over replicas. Local sweeps: attempted sites; Wolff: flipped sites;
+  // few-cluster updates: sites of the clusters found; Swendsen-Wang: visited sites; a mix: all of
+  // these.
   double flips_per_ns = 0;
-  double spread = 0;         // half of the pieces' range over their median
+  double spread = 0;         // half of the range of the intervals, relative to their median
   double us_per_update = 0;  // sweep, cluster update, or cycle of a mix; of one replica
   std::optional<double> cluster_fraction;   // Wolff: mean cluster over N
-  std::optional<double> measure_per_sweep;  // local updates: a measurement over a sweep
-  std::optional<double> over_cpu;           // flips_per_ns over that of the CPU's row
+  std::optional<double> measure_per_sweep;  // local updates: time of a measurement / of a sweep
+  std::optional<double> over_cpu;           // flips_per_ns / that of the CPU's row
   std::uint32_t q = 0;                      // states of Potts; 0: Ising
 };
 

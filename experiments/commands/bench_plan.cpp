@@ -126,8 +126,8 @@ std::vector<BenchUpdate> timed_updates(const BenchPlan& plan, const EngineTraits
   return updates;
 }
 
-// `updates` without those that the device or the ranks cannot make. Devices and ranks that share a
-// lattice support only sweeps and Swendsen-Wang updates.
+// `updates` without those that the device or the ranks do not support. Devices and ranks that share
+// a lattice support only sweeps and Swendsen-Wang updates.
 std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, const GraphSpec& graph,
                                     std::vector<BenchUpdate> updates) {
   const bool team = !device.team.empty(), ranks = shared_ranks() != nullptr;

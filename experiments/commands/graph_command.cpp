@@ -114,7 +114,7 @@ Json metrics_json(const GraphMetrics& m, bool lattice) {
   return json;
 }
 
-// Number of kept ends of removed bonds, D in graphs/bare.hpp.
+// Number of D ends (graphs/bare.hpp).
 std::uint64_t d_ends(const Graph& graph) {
   std::uint64_t sum = 0;
   for (const SiteWeight& w : graph.weights()) sum += w.weight;

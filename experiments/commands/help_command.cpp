@@ -162,7 +162,7 @@ std::string explanation_of_symbol(const std::string& name) {
                             "networks.\n";
 }
 
-// Explains a word of tables and result files; "" if it is none.
+// Explains a word of tables and result files; "" for other words.
 std::string explanation_of_word(const std::string& word) {
   std::string text;
   for (const ResultWord& one : result_words()) {
@@ -197,8 +197,8 @@ std::string beginnings(const std::string& letters) {
                      more ? ", .." : "");
 }
 
-// Names the commands whose --help contains a word, for words that are not of studies; "" if there
-// is none.
+// Names the commands whose --help contains a word, for words that have no meaning in studies; "" if
+// there is none.
 std::string mention(const CLI::App& program, const std::string& word) {
   std::vector<std::string> found;
   for (const std::string& name : commands_with(program, "--help")) {
@@ -214,13 +214,13 @@ std::string mention(const CLI::App& program, const std::string& word) {
       break;
     }
   }
-  constexpr std::size_t most = 4;  // a word of more commands means nothing special in any of them
+  constexpr std::size_t most = 4;  // a word in more help texts is too general
   return found.empty() || found.size() > most ? ""
                                               : fmt::format("it is explained by 'rewise {} --help'",
                                                             fmt::join(found, " --help', 'rewise "));
 }
 
-// Explains the former name of an engine; "" if it is none.
+// Explains the former name of an engine; "" for other names.
 std::string explanation_of_old_engine(const CLI::App& program, const std::string& name) {
   for (const EngineTraits& engine : engine_registry()) {
     if (name != engine.stored_name) continue;

@@ -49,8 +49,8 @@ threads, but depends on the engine.
 
 --model potts simulates spins with --q states: the energy is minus the number of bonds between
 equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequent state.
-few-cluster (Weigel 2011) grows the clusters of one seed per tile of the lattice and flips
-each with a probability below 1.
+few-cluster (Weigel 2011) grows one cluster from a seed in each tile of the lattice and flips
+each cluster with a probability below 1.
 
 With --out the results are saved. On SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit
 the run writes a checkpoint (FILE with .part.h5 for .h5) and ends with status 75; the same
@@ -76,7 +76,7 @@ More examples:
       --temperature 3 --device cuda --out big.h5
   rewise run --model potts --q 3 --size 64 --temperature 0.995 --cluster swendsen-wang)";
 
-// How many bonds and sites of a graph file have couplings and fields.
+// Prints how many bonds and sites of a graph file have couplings and fields.
 void tell_interactions(const TaskSpec& spec) {
   if (!spec.imported || spec.model.interactions.couplings != CouplingKind::file) return;
   const auto weights = spec.imported->bond_weights(), fields = spec.imported->site_fields();
@@ -128,7 +128,7 @@ Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& 
   return chosen;
 }
 
-// The device or devices, for the output.
+// Throws Error(usage) if the device, or the devices that share a lattice, do not support this run.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec,
                   bool tunes) {
   if (engine.devices.empty()) {
@@ -155,9 +155,9 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: prints the time and memory that the run needs. `range`: in which a scan will choose
-// the temperatures, those of `spec` being likely ones. Like the run, throws Error(device) if memory
-// is too short.
+// --dry-run: prints the time and memory that the run needs. With `range`, a scan will choose the
+// temperatures in this range, and those of `spec` are likely ones. Like the run, throws
+// Error(device) if memory is too short.
 ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& range,
                      const EngineOptions& engine, const MemoryNeed& need, bool on_device,
                      const RunOptions& options, bool tunes) {

@@ -61,7 +61,7 @@ std::optional<LastRun> read_last_run(const fs::path& folder) {
 enum class TaskCondition {
   readable,
   misplaced,  // the file has the name of another task
-  moved,      // the file is gone since the folder was listed
+  moved,      // the file disappeared after the folder was listed
   damaged
 };
 
@@ -168,8 +168,8 @@ double done_part(const TaskDescription& stored, const StudyConfig& config) {
   return part;
 }
 
-// Progress of a study that was not completed with its present configuration. The seed of a task
-// follows from its lattice, p, rule and graph (plan_task()), and tells results from other tasks.
+// Progress of a study that was not completed with its present configuration. Tasks for results are
+// recognised by their seed, which follows from lattice, p, rule and graph (plan_task()).
 std::string progress_text(const StudyConfig& config, const std::vector<TaskDescription>& stored) {
   const auto not_completed = [](const std::string& known) {
     return fmt::format("\nThis study was not completed: {}; running it again continues it.\n",
@@ -336,7 +336,8 @@ ExitCode run_study_contents(const ContentOptions& options) {
   std::vector<StoredTask> stored;
   std::string table;
   std::vector<TaskDescription> described;
-  // A running study moves tasks into packs: then the folder is listed again.
+  // A running study may move task files into a results archive meanwhile; the folder is then listed
+  // again.
   for (int attempt = 0; attempt < 5; ++attempt) {
     problems.clear();
     described.clear();
@@ -369,7 +370,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
     return ExitCode::done;
   }
 
-  // Only tasks that a complete run with this very configuration did not use.
+  // Removes only tasks that a complete run with the present configuration did not request.
   const StudyConfig config = read_study_config(folder / "study.toml");
   const StudyFolder place(folder, config, requested ? requested->command : "");
   if (!requested || requested->configuration != place.hash()) {

@@ -70,7 +70,7 @@ tune'), and stores the choice in DIR/schedules. With cluster "auto" (the default
 
 const char* const kResultsHelp =
     R"(Results: DIR/study.toml (the configuration with its defaults), DIR/tasks (one file per graph;
-small ones are packed into tasks.N.pack.h5), DIR/summary.json,
+small ones are moved into archives tasks.N.pack.h5), DIR/summary.json,
 DIR/summary.txt (the tables that are printed), DIR/summary.csv (averages at every
 temperature), for tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
 Running the same command again computes only what is missing. If `measure` was raised, finished

@@ -60,7 +60,8 @@ EngineState equilibrium(const Json& request, const Graph& graph, EngineKind kind
     engine->advance({0, 1}, 1);
   }
   Observation seen;
-  engine->measure(seen);  // other updates refuse pending cluster sums
+  // Resets the sums over clusters, which engines with other updates do not accept.
+  engine->measure(seen);
   return engine->save();
 }
 
@@ -68,7 +69,8 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Ranks are threads of this process, each on a core or, in turn, on one of the CUDA devices.
+// Ranks are threads of this process. Each has a core, or one of the CUDA devices in round-robin
+// order.
 std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, const Graph& graph,
                                      EngineKind kind) {
   const auto cluster = parse_cluster_update(timing.at("cluster").get<std::string>(), "cluster");

@@ -48,7 +48,7 @@ turns: "dropped after 2 turns". Several p (or temperatures) make a scan that sho
 optimum moves.
 
 With --exchange, for spin glasses and other frustrated systems, the temperatures form one setting:
-replicas of neighbouring temperatures change places at the end of each cycle. Candidates are
+neighbouring temperatures may exchange replicas at the end of each cycle. Candidates are
 compared by tau_int of q^2, the squared overlap of two replicas, at the temperature where it is
 longest ("at T"). Times are those of a pair of replicas (with --houdayer, of two pairs) at all
 temperatures, with the exchanges. There is no result where the checks of 'rewise run' do not show
@@ -162,7 +162,8 @@ constexpr const char* kUseExchange =
     "use --exchange with several temperatures, which compares "
     "overlaps";
 
-// Without shortcuts, couplings on shortcuts leave a ferromagnet, which exchange is not for.
+// Replica exchange is meant for spin glasses. If only shortcuts have couplings, a lattice without
+// shortcuts is a ferromagnet.
 void check_has_shortcuts(const TaskSpec& spec) {
   if (!spec.model.interactions.on_shortcuts || spec.graph.p > 0) return;
   throw Error(ExitCode::usage,

@@ -196,8 +196,8 @@ void ignore_stderr_errors() {
 #endif
 }
 
-// HDF5 and CUDA crash if their allocations fail. A run under a limit (ulimit -v) that is too small
-// for any work is therefore refused at the start.
+// HDF5 and CUDA crash if their allocations fail. A limit on the address space (ulimit -v) that is
+// too small for any work is therefore an error at the start.
 void require_address_space() {
   constexpr std::size_t least = std::size_t{96} << 20;
   void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -210,7 +210,7 @@ void require_address_space() {
 }
 
 std::terminate_handler terminate_before = nullptr;
-std::atomic<int> refusals = 0;  // on their way, or kept
+std::atomic<int> refusals = 0;  // existing Refusal exceptions, thrown or stored
 
 class Refusal : public std::bad_alloc {
  public:
@@ -225,7 +225,8 @@ class Refusal : public std::bad_alloc {
 // functions of the standard library), the process ends with a message instead of a crash. Files are
 // intact, and leases count as those of a dead process.
 [[noreturn]] void end_without_memory() {
-  // Of an exception that a noexcept function was inlined around there is nothing but the number.
+  // If the exception reached an inlined noexcept function, std::current_exception() is null, and
+  // only these counts tell what was thrown.
   bool refused = refusals > 0 && std::uncaught_exceptions() > 0;
   try {
     if (std::current_exception() != nullptr) throw;

@@ -92,14 +92,15 @@ std::string plots_missing() {
       python);
 }
 
-// Runs a script of analysis/rewise with these arguments. It shares standard output and error.
+// Runs a script of analysis/rewise with these arguments. The script inherits standard output and
+// error.
 ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
   const std::string python = interpreter(), name = script.filename().string();
   if (python.empty() || !file_exists(script)) throw Error(ExitCode::io, plots_missing());
   arguments.insert(arguments.begin(), {python, script});
   std::fflush(stdout);
   const int status = run_program(arguments, false);
-  // The script has printed the reason of these statuses.
+  // For these statuses, the script itself has printed the reason.
   for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::device,
                                ExitCode::held, ExitCode::io, ExitCode::interrupted}) {
     if (status == static_cast<int>(known)) return known;
@@ -119,7 +120,8 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
-    // Missing matplotlib is not a failure: there are no plots.
+    // Only a failed write counts as a failure; missing Python packages, which give the same status,
+    // do not.
     return status == ExitCode::io && plots_missing().empty() ? status : ExitCode::done;
   } catch (const Error& error) {
     fmt::print(stderr, "{}: {}\n", what, error.what());

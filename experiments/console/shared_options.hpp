@@ -33,7 +33,7 @@ std::optional<TemperatureRange> exchange_range(const std::string& temperature, b
 // exchange_temperatures(); prints its progress and the temperatures to standard error.
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
                                         const TaskRun& run);
-// The temperatures of --temperature; of a range the two ends. Throws Error(usage), also for one
+// The temperatures of --temperature; for a range, its two ends. Throws Error(usage), also for one
 // temperature with --exchange.
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange);
 
@@ -66,7 +66,7 @@ struct GraphFileOptions {
 // --first-site, --ignore and --merge, which need `file_option`; and their values for read_graph().
 // Throws Error(usage).
 void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
-// `weights`: couplings and fields are taken.
+// `weights`: whether couplings and fields are accepted.
 ReadOptions read_options(const GraphFileOptions& options, bool weights);
 
 struct ModelOptions {
@@ -78,12 +78,14 @@ void add_model_options(CLI::App& app, ModelOptions& options);
 // The model that they name. Throws Error(usage).
 Model read_model(const ModelOptions& options);
 
-// The options by which engines let users choose methods: one word each, or lists of words of which
-// each makes a row, or one word each with a reference to the help of `run`.
+// Adds the options that choose the methods of each engine. full: one word per option. lists: a list
+// of words, with one row of output per word. as_run: one word, and help that refers to that of
+// `run`.
 enum class MethodHelp { full, lists, as_run };
 void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind);
 
-// --share-ranks and --share-route: the ranks of one mpirun share every system (shared_ranks.hpp).
+// --share-ranks and --share-route: the ranks of one mpirun share the lattice of every replica
+// (shared_ranks.hpp).
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);
 
 }  // namespace rewise

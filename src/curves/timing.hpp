@@ -16,7 +16,8 @@ struct Timing {
 };
 
 constexpr const char* kTimingNote =
-    "times: median over repeats, plots show shortest to longest; they depend on the machine's load";
+    "times: median over repeats; plots show the range from shortest to longest; times "
+    "depend on the machine's load";
 
 Timing timing_of(const std::vector<double>& repeats);
 

@@ -333,7 +333,7 @@ TEST_CASE("files that are missing, invalid or already exist") {
            Bad{"graph --from graph.edges --ignore h", 64, "(it has no attributes)"},
            Bad{"graph --from glass.graphml --ignore J,h", 64, "no such attribute (it has \"J\")"},
            Bad{"label image.pgm --merge", 64, "--merge: is for graphs"},
-           Bad{"run --graph double.edges --temperature 2", 65, "--merge joins such bonds"},
+           Bad{"run --graph double.edges --temperature 2", 65, "--merge combines such bonds"},
            Bad{"run --graph glass.graphml --temperature 2", 65,
                "edge attribute \"J\" (-1.0 in line 1): --couplings file"},
            Bad{"run --graph glass.edges --temperature 2", 65, "\"weight\" (-1 in line 1)"},

@@ -395,7 +395,7 @@ TEST_CASE("ignoring an unknown attribute is an error that lists the existing one
 
 TEST_CASE("double bonds are merged on request") {
   const std::string text = "0 1\n1 0\n1 2\n0 1\n";
-  CHECK(edge_list_refusal(text).says("by line 1 (--merge joins such bonds to one)"));
+  CHECK(edge_list_refusal(text).says("by line 1 (--merge combines such bonds into one)"));
   CHECK(oracle::all_bonds(read(text, {.merge = true})) ==
         std::vector<oracle::Pair>{{0, 1}, {1, 2}});
   CHECK(edge_list_refusal("0 1\n1 1\n", {.merge = true}).says("joined to itself"));
@@ -531,7 +531,7 @@ TEST_CASE("invalid weights and fields are refused with their line") {
             "changes it by up to 4.77e-07"},
            {"# field 5 1\n0 1\n", "g.edges:1: the field of site '5': out of range (sites 0 to 1)"},
            {"# field 1 1\n# field 1 2\n0 1\n",
-            "g.edges:2: the field of site '1': line 1 gives it already"},
+            "g.edges:2: the field of site '1': it is already set in line 1"},
            {"# field 1 2000\n0 1\n", "node attribute \"field\" (2000 in line 1)"},
            {"# field 0 1\na b\n",
             "g.edges:1: the field of site '0': no bond has a site of this name"},

@@ -377,8 +377,8 @@ class Report(InFolder):
         self.assertEqual(status, 0)
         text = " ".join(page.text)
         places = [text.index(words) for words in
-                  ("No result, or a wrong one", "p = 0.1: U at the crossing is far", "Warnings",
-                   "not stable")]
+                  ("No result, or a result that may be wrong", "p = 0.1: U at the crossing is far",
+                   "Warnings", "not stable")]
         self.assertEqual(places, sorted(places))
 
     def test_task_files_are_counted_by_what_they_were_for(self):

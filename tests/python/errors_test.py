@@ -79,9 +79,9 @@ def test_results_of_a_packed_task(study):
 def test_names_and_places_that_are_not_there(run, study):
     results = run.results
     bad = [
-        (rw.AbsentError, "there are energy, magn", lambda: results.series["spins"]),
+        (rw.AbsentError, "available: energy, magn", lambda: results.series["spins"]),
         (rw.AbsentError, "temperature, energy", lambda: results.columns()["e"]),
-        (rw.AbsentError, "one of the 2 temperatures", lambda: results.energy[2]),
+        (rw.AbsentError, "there are 2 temperatures", lambda: results.energy[2]),
         (AttributeError, "observables: energy", lambda: results.chi),
         (rw.UsageError, "allowed: energy", lambda: results.plot("chi")),
         (rw.UsageError, "there are 2", lambda: results.left_out(2)),

@@ -105,9 +105,9 @@ class Verdicts(unittest.TestCase):
         check["tolerance"] = 0.03
         self.assertEqual(near(2.25, 0.02), (
             "agrees", "our value 2.25(2) and 2.17 (fig. 6) differ by 0.08, 2.5 standard errors "
-            "beyond the 0.03 allowed for"))
+            "beyond the tolerance of 0.03"))
         self.assertEqual(near(2.18, 0.02)[1], "our value 2.18(2) and 2.17 (fig. 6) differ by 0.01, "
-                         "within the 0.03 allowed for")
+                         "within the tolerance of 0.03")
         self.assertEqual(near(math.nan, 0.02)[0], "undecided")
         for word in ("agrees:", "disagrees:", "undecided:", "2 standard errors", "within 3"):
             self.assertIn(word, DEFINITIONS)
@@ -204,7 +204,7 @@ paper = { sizes = [64] }
             lines = [line for line in text.splitlines() if not line.startswith(name + " ")]
             self.refused("\n".join([*lines[:-2], bad]), words)
         self.refused("title = 1 2", "own.toml: ")
-        self.refused(text + text, "runs of the same name")
+        self.refused(text + text, "several runs have the same name")
 
     def test_every_number_of_the_papers_has_its_place_and_every_verdict_its_source(self):
         files = sorted((ROOT / "experiments" / "configs" / "reproduce").glob("*.toml"))

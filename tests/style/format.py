@@ -18,7 +18,7 @@ SKIPPED = 77
 
 def check(root, program):
     if shutil.which(program) is None:
-        print(f"skipped: no {program} here")
+        print(f"skipped: {program} is not installed")
         return SKIPPED
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     version = re.search(r"version (\d+)", printed)

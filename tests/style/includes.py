@@ -64,7 +64,7 @@ def direction_fault(name, target):
     if own is None or own == other:
         return None
     if other is None:
-        return f"{name}: includes {target}, which no product code may"
+        return f"{name}: includes {target}, which product code must not include"
     if LAYERS[other] >= LAYERS[own]:
         return (f"{name}: layer {LAYERS[own]} ({own}) includes {target} "
                 f"on layer {LAYERS[other]} ({other})")
@@ -135,12 +135,14 @@ def check(root):
             if quoted:
                 generated = (root / (target + ".in")).is_file()
                 if not generated and not (root / target).is_file():
-                    faults.append(f'{name}: "{target}" is no path from the root of the repository')
+                    faults.append(f'{name}: "{target}" is not a path from the root of the '
+                                  "repository")
                 fault = direction_fault(name, target)
                 if fault:
                     faults.append(fault)
             elif folder == "analysis" and NOT_FOR_ANALYSIS.match(target):
-                faults.append(f"{name}: analysis reads and writes no files, but has <{target}>")
+                faults.append(f"{name}: analysis must not read or write files, but includes "
+                              f"<{target}>")
     for name, chain in seen_by_nvcc(root, includes).items():
         for quoted, target in includes[name]:
             if not quoted and NOT_FOR_NVCC.match(target):

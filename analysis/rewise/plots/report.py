@@ -27,7 +27,7 @@ def write(folder):
     modules_are_there()
     summary = read_summary(folder)
     if summary.get("kind") not in ("tc", "sweep"):
-        raise ValueError(f"kind = {summary.get('kind')!r}: reports are of sweep and tc")
+        raise ValueError(f"kind = {summary.get('kind')!r}: reports exist for sweep and tc only")
     pictures = [path for path in plot_study.draw(summary, folder / "plots")
                 if path.suffix == ".png"]
     return report_page.write(folder, summary, pictures)

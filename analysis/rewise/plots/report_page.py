@@ -50,7 +50,7 @@ CAPTIONS = {
                      "there are any, temperatures where U of one size has its limit U* (left of 0, "
                      "against -1/N), extrapolated to an infinite lattice, with the fit's band of "
                      "one standard error. Hollow symbols were left out of the fit; a hollow star "
-                     "is no result.",
+                     "is a value that a check rejected.",
     "binder-limit": "Binder's U where neighbouring sizes cross, extrapolated, against its "
                     "universal value.",
     "crossings": "Binder's U and scaled m^2 (N^(1/2) m^2; at p = 0 L^(d-2+eta) m^2) against "
@@ -66,7 +66,8 @@ CAPTIONS = {
            "upper bounds of tau.",
     "sweep": "The largest lattice at every p.",
     "peaks": "Specific heat and susceptibility with their maxima, by reweighting.",
-    "tree": "Transfer from shortcut to shortcut on bare lattices; Tc is where it is 1.",
+    "tree": "Tree condition: lambda, the factor by which a correlation grows from one shortcut to "
+            "the next. Tc is the temperature at which lambda = 1.",
     "transition": "Transition temperatures of finite lattices, extrapolated; the jump of the "
                   "energy.",
     "histograms": "Histograms of the energy at the temperature where the phases have equal "
@@ -91,7 +92,7 @@ def table(rows, header, text_columns=()):
     return "".join(lines)
 
 
-BOXES = {report_tables.FATAL: ("fatal", "No result, or a wrong one"),
+BOXES = {report_tables.FATAL: ("fatal", "No result, or a result that may be wrong"),
          report_tables.DOUBT: ("doubt", "Warnings")}
 
 
@@ -170,9 +171,10 @@ def page(summary, folder, plots):
         section("Results", printed(folder)),
         section("Equilibrium and autocorrelation", table(*report_tables.checks(summary)),
                 "<p>Half of the replicas start hot (random), half cold (ordered): in equilibrium "
-                "e, |m| and m² agree. z is the least likely difference in units of its error, "
-                "followed by the number of comparisons. The halves disagree if, in equilibrium, "
-                "the probability of such a z among so many comparisons is below 1e-4. τ is the "
+                "e, |m| and m² agree. z is the least probable of their differences, in units of "
+                "its error, followed by the number of comparisons. The halves disagree if a z of "
+                "this size, among so many comparisons, has a probability below 1e-4 in "
+                "equilibrium. τ is the "
                 "largest τ<sub>int</sub> of m² over the temperatures, in cycles of the schedule; "
                 "for uncorrelated measurements it is half of the cycles per measurement.</p>"),
         section("Plots", '<div class="plots">', *[figure(path) for path in plots], "</div>"),
