@@ -5,10 +5,10 @@
 //   C = N (<e^2> - <e>^2) / T^2,  chi = N (<m^2> - <|m|>^2) / T,  dm/dh = N (<m^2> - <m>^2) / T
 //   U = 1 - [<m^4>] / (3 [<m^2>]^2): moments are averaged over graphs first
 //
-// <e>^2, <|m|>^2 and <m>^2 of a graph are squares of averages with statistical errors. The square of an
-// average over a short series is too large on average, which makes C, chi and dm/dh too
-// small by a fraction 2 tau_int/n, however many graphs there are. Therefore products of independent averages
-// are used instead: they are then unbiased for series of any length, and linear in the
+// <e>^2, <|m|>^2 and <m>^2 of a graph are squares of averages with statistical errors. The square
+// of an average over a short series is too large on average, which makes C, chi and dm/dh too small
+// by a fraction 2 tau_int/n, however many graphs there are. Therefore products of independent
+// averages are used instead: they are then unbiased for series of any length, and linear in the
 // moments, so that the average of C over graphs is C of the averaged moments.
 #pragma once
 

@@ -17,8 +17,8 @@ std::span<const Symbol> symbols() {
        "<m>, m = (sum over sites of s_i)/N; printed in a field. Without a field it is 0 in "
        "equilibrium, see |m|",
        "1", ""},
-      {"dm/dh", "field_susceptibility", "susceptibility per site in a field",
-       "N (<m^2> - <m>^2)/T", "1/J", ""},
+      {"dm/dh", "field_susceptibility", "susceptibility per site in a field", "N (<m^2> - <m>^2)/T",
+       "1/J", ""},
       {"|m|", "abs_magnetisation", "absolute magnetisation per site",
        "<|m|>, m = (sum over sites of s_i)/N. Potts: m = (q N_max/N - 1)/(q - 1), N_max sites in "
        "the most frequent state",

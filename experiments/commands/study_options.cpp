@@ -255,14 +255,13 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     progress.emplace(config.name, 0, !place.leads());
     study.emplace(std::move(place), devices.indices());
     const StudyFolder& ours = study->place();
-    const EarlyResults early{
-        [&](const ComputeOutcome& compute) {
-          if (ours.leads()) write_outcome(ours, compute());
-        },
-        [&](const ComputeOutcome& compute) {
-          progress->close();
-          print_partial(ours, options, compute);
-        }};
+    const EarlyResults early{[&](const ComputeOutcome& compute) {
+                               if (ours.leads()) write_outcome(ours, compute());
+                             },
+                             [&](const ComputeOutcome& compute) {
+                               progress->close();
+                               print_partial(ours, options, compute);
+                             }};
     StudyOutcome outcome = analysis(*study, stop, *progress, early);
     study->complete_files(stop, *progress);
     progress->close();

@@ -53,8 +53,8 @@ struct EarlyResults {
 
 // Runs the tasks, then analyses them (only if StudyFolder::leads()). Calls early.print() before it
 // rethrows Error(interrupted).
-using StudyAnalysis = std::function<StudyOutcome(
-    Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early)>;
+using StudyAnalysis = std::function<StudyOutcome(Study& study, const StopToken& stop,
+                                                 Progress& progress, const EarlyResults& early)>;
 
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);

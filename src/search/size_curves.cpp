@@ -177,8 +177,8 @@ SizeCurves simulated_curves(const SizeData& size) {
   }
   for (const Observable& o : field_observables()) {
     if (!size.samples.graphs.front().in_field) break;
-    curves.in_field.push_back(values_of(
-        curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
+    curves.in_field.push_back(
+        values_of(curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
   }
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);

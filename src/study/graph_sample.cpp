@@ -116,7 +116,8 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
     sample.tau(row) = tau.value;
     const auto note_bound = [&](Value v) {
-      if (!std::isfinite(v.error)) sample.tau_bound(row) = std::fmax(sample.tau_bound(row), v.value);
+      if (!std::isfinite(v.error))
+        sample.tau_bound(row) = std::fmax(sample.tau_bound(row), v.value);
     };
     note_bound(tau);
     sample.stuck.push_back(

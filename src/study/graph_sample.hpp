@@ -22,12 +22,12 @@ struct GraphSample {
   MomentRows fine;         // [grid, moment]
   // Half the difference between two halves of the replicas, for `fine` and `simulated`: a sample of
   // the thermal noise. May be empty.
-  MomentRows thermal;               // [grid, moment]
-  MomentRows simulated_thermal;     // [T, moment]
-  Eigen::ArrayXd m2_pair;           // [T] <m^2>^2 from pairs of different replicas
-  Eigen::ArrayXd tau;               // [T] tau_of_order(), cycles
-  // [T] the lower bound of tau_int of the order parameter or q^2, in cycles, where the series is too
-  // short to determine it; else 0.
+  MomentRows thermal;            // [grid, moment]
+  MomentRows simulated_thermal;  // [T, moment]
+  Eigen::ArrayXd m2_pair;        // [T] <m^2>^2 from pairs of different replicas
+  Eigen::ArrayXd tau;            // [T] tau_of_order(), cycles
+  // [T] the lower bound of tau_int of the order parameter or q^2, in cycles, where the series is
+  // too short to determine it; else 0.
   Eigen::ArrayXd tau_bound;
   bool in_field = false;            // has_field()
   Halves halves;                    // replicas with random start minus those with ordered start

@@ -119,8 +119,9 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 // tau_int.
 bool blocks_too_short(const TemperatureResult& result, double every);
 
-// tau_int of m^2 at one temperature, in cycles; that of m_s^2, if it is measured, or in a field of m
-// where it is longer, because the order parameter is the slowest observable. The second form has the magnetisations at hand.
+// tau_int of m^2 at one temperature, in cycles; that of m_s^2, if it is measured, or in a field of
+// m where it is longer, because the order parameter is the slowest observable. The second form has
+// the magnetisations at hand.
 Value tau_of_order(const TaskData& task, std::size_t temperature);
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
 
