@@ -119,7 +119,7 @@ class Graph:
             raise TypeError(f"graph: {type(graph).__name__} is not a networkx.Graph")
         if (graph.is_directed() or graph.is_multigraph()) and not merge:
             raise DataError("networkx: directed graphs and multigraphs need merge=True, which "
-                            "joins all edges between the same two nodes to one bond")
+                            "combines all edges between the same two nodes into one bond")
         attributes = _core.Attributes(arguments.names("ignore", ignore), True)
 
         def number_of(owner, title, data):  # J or h, or None

@@ -243,6 +243,15 @@ SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
 
 double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
 
+// The limit of values = limit + amplitude N^-exponent through the two largest sizes.
+Value limit_of_two(const SizeSeries& sizes, double exponent) {
+  const std::size_t k = sizes.sites.size();
+  const double x = std::pow(sizes.sites[k - 2], -exponent),
+               y = std::pow(sizes.sites[k - 1], -exponent);
+  const Value a = sizes.values[k - 2], b = sizes.values[k - 1];
+  return {(x * b.value - y * a.value) / (x - y), std::hypot(x * b.error, y * a.error) / (x - y)};
+}
+
 // First order: two separate peaks remain, the valley deepens, and the jump of the energy does not
 // vanish even if it falls as slowly as N^-1/4.
 void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
@@ -262,14 +271,16 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
                        deep.value > -0.9 * std::log(kEmpty);
   // The fit in N^-1/2 gives a lower bound of the squared jump, even if it does not describe the
-  // three largest sizes.
-  const bool stays =
-      (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value > kSure * slow.limit.error;
+  // three largest sizes. Neither form describes a jump that first falls and then stays: the two
+  // largest sizes are used then.
+  const bool fitted = fast.ok || slow.ok;
+  const Value lowest = fitted ? slow.limit : limit_of_two(latent, 0.5);
+  const bool stays = (!fitted || slow.dof > 0) && lowest.value > kSure * lowest.error;
   if (apart && deepens && stays) {
     result.order = Order::first;
-    const SizeFit& used = fast.ok ? fast : slow;
-    const double heat = std::sqrt(used.limit.value);
-    result.latent_heat = {heat, used.limit.error / (2 * heat)};
+    const Value squared = fast.ok ? fast.limit : fitted ? slow.limit : limit_of_two(latent, 1);
+    const double heat = std::sqrt(squared.value);
+    result.latent_heat = {heat, squared.error / (2 * heat)};
     const auto distance = of_sizes(sizes, [](const SizePeaks& s) -> std::optional<Value> {
       if (!s.two_peaks) return std::nullopt;
       return estimate(
@@ -288,8 +299,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
         shallow.value, deep.value);
     return;
   }
-  const bool vanishes =
-      (fast.ok || slow.ok) && slow.dof > 0 && slow.limit.value <= kSeen * slow.limit.error;
+  const bool vanishes = fitted && slow.dof > 0 && slow.limit.value <= kSeen * slow.limit.error;
   if (!last.two_peaks && vanishes && most < kSmallHeat) {
     result.order = Order::second;
     result.order_reason = fmt::format(

@@ -21,7 +21,7 @@ N^(-1/2) or more); and tau_int in steps. A cycle M:W has M + W steps; tau_int of
 1/2 cycle. "> 20": the series is too short, and 20 is a lower bound. Times are those of one
 replica, and unreliable on a busy machine. --json and --out contain everything in seconds.
 
-With --exchange, replicas of neighbouring temperatures change places at the end of each
+With --exchange, replicas of neighbouring temperatures are exchanged at the end of each
 cycle, and everything is that of a place: of a replica of one temperature, whichever spins
 are there. The tables then show how many cycles lie between independent measurements at
 each temperature, the acceptance and the round trips. With --houdayer, "exchange" is the time

@@ -93,7 +93,7 @@ ExitCode run_tc(const StudyOptions& options) {
       const auto outcome = [&](std::vector<PointData> data) {
         const auto points = peaks_of(config, std::move(data));
         return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
-                            peaks_csv(config, points)};
+                            peaks_csv(config, points), peaks_points_csv(points)};
       };
       std::vector<PointData> data =
           search_tc(study, stop, progress, {}, [&](const std::vector<PointData>& finished) {

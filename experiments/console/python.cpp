@@ -120,9 +120,10 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
-    // Only a failed write counts as a failure; missing Python packages, which give the same status,
+    // Of failures, only a failed write counts; missing Python packages, which give the same status,
     // do not.
-    return status == ExitCode::io && plots_missing().empty() ? status : ExitCode::done;
+    const bool failed_write = status == ExitCode::io && plots_missing().empty();
+    return status == ExitCode::interrupted || failed_write ? status : ExitCode::done;
   } catch (const Error& error) {
     fmt::print(stderr, "{}: {}\n", what, error.what());
     return error.exit_code() == ExitCode::interrupted ? ExitCode::interrupted : ExitCode::done;

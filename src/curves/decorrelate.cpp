@@ -429,7 +429,7 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   set.notes.push_back(kTimingNote);
   if (spec.schedule.exchange) {
     set.notes.push_back(
-        "replicas change places at the end of each cycle; values are those of a temperature");
+        "replicas are exchanged at the end of each cycle; values are those of a temperature");
     set.notes.emplace_back(
         "--out and --json also contain correlations of the spins, and times in steps and seconds");
   }

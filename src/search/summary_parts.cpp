@@ -81,6 +81,12 @@ Json progress_json(const TargetProgress& target) {
           {"rounds", target.rounds}};
 }
 
+Cell reasons_cell(const std::vector<std::string>& reasons) {
+  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
+  std::ranges::replace(all, '"', '\'');
+  return {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)};
+}
+
 Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
              const std::vector<SizeData>& sizes, std::string_view status,
              const std::vector<std::string>& reasons, const Cells& own) {
@@ -95,8 +101,6 @@ Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepte
     graphs = fmt::format("{}..{}", sizes.front().samples.graphs.size(),
                          sizes.back().samples.graphs.size());
   }
-  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
-  std::ranges::replace(all, '"', '\'');
   Cells row{
       {"p", "p", p},
       {"tc", std::move(symbol), known(tc.value.value), printed(value)},
@@ -114,7 +118,7 @@ Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepte
                    text_cell("sizes", between),
                    text_cell("graphs", graphs),
                    {"status", "", status},
-                   {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)}};
+                   reasons_cell(reasons)};
   row.insert(row.end(), rest.begin(), rest.end());
   return row;
 }

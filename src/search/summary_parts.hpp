@@ -29,6 +29,9 @@ std::string relative_error(const std::optional<Value>& v);
 // asked, error, reached, stopped, rounds: the first keys of a "target".
 Json progress_json(const TargetProgress& target);
 
+// The column `reasons` of tc.csv: in quotes, joined by "; ".
+Cell reasons_cell(const std::vector<std::string>& reasons);
+
 // A row of tc.csv and of its table: p, Tc with its errors, `own` cells, the fit, sizes, status and
 // reasons. Tc and fit are known only if `accepted`.
 Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,

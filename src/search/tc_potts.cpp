@@ -282,27 +282,37 @@ std::string latent_text(const PottsPoint& point) {
   return std::isfinite(found.latent_below) ? fmt::format("< {:.2g}", found.latent_below) : "-";
 }
 
-// The row of one p in the table of transitions.
+// The row of one p in tc.csv and in the table of transitions.
 Cells point_cells(const PottsPoint& point) {
   const PottsTransition& found = point.transition;
   const auto tc = found.found ? std::optional(total(found)) : std::nullopt;
-  std::string from = "-", chi2 = "-";
-  if (tc) {
-    const MeetingFit& fit = found.fits[found.chosen];
-    from = fmt::format("{} and weights, {} sizes", fit.quantity == "specific_heat" ? "C" : "chi",
-                       fit.dof + 2);
-    if (fit.dof > 0) chi2 = fmt::format("{:.1f}/{}", fit.chi2, fit.dof);
-  }
-  return {
-      {"", "p", point.p},
-      text_cell("T", printed(tc)),
-      text_cell("rel. error", relative_error(tc)),
-      text_cell("T - T(0)", printed(point.shift)),
-      text_cell("order", fmt::format("{}{}", order_text(point.exact_order.value_or(found.order)),
-                                     point.exact_order ? " (exact)" : "")),
-      text_cell("latent heat", latent_text(point)),
-      text_cell("chi2/dof", chi2),
-      text_cell("from", from)};
+  const auto known = [&tc](double x) { return tc ? number_json(x) : Json(nullptr); };
+  const MeetingFit fit = tc ? found.fits[found.chosen] : MeetingFit{};
+  const std::string from =
+      tc ? fmt::format("{} and weights, {} sizes", fit.quantity == "specific_heat" ? "C" : "chi",
+                       fit.dof + 2)
+         : "-";
+  const std::string chi2 = tc && fit.dof > 0 ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-";
+  const std::string order(order_text(point.exact_order.value_or(found.order)));
+  const bool first = found.order == Order::first;
+  return {{"p", "p", point.p},
+          {"tc", "T", known(found.temperature.value), printed(tc)},
+          {"error", "", known(found.temperature.error)},
+          {"systematic", "", known(found.systematic)},
+          {"total_error", "", tc ? number_json(tc->error) : Json(nullptr)},
+          {"relative_error", "rel. error",
+           tc ? Json(number_text(tc->error / tc->value)) : Json(nullptr), relative_error(tc)},
+          value_cell("shift", "T - T(0)", point.shift),
+          {"order", "order", order, order + (point.exact_order ? " (exact)" : "")},
+          {"latent_heat", "latent heat",
+           first ? number_json(found.latent_heat.value) : Json(nullptr), latent_text(point)},
+          {"latent_heat_error", "", first ? number_json(latent_heat(found).error) : Json(nullptr)},
+          {"latent_heat_below", "", first ? Json(nullptr) : number_json(found.latent_below)},
+          {"chi2", "chi2/dof", known(fit.chi2), chi2},
+          {"dof", "", tc ? Json(fit.dof) : Json(nullptr)},
+          text_cell("from", from),
+          {"status", "", point.status},
+          reasons_cell(found.reasons)};
 }
 
 Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
@@ -358,6 +368,12 @@ std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& 
     }
   }
   return out;
+}
+
+std::string peaks_points_csv(const std::vector<PottsPoint>& points) {
+  std::vector<Cells> rows;
+  for (const PottsPoint& point : points) rows.push_back(point_cells(point));
+  return cells_csv(rows);
 }
 
 std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points) {

@@ -38,7 +38,9 @@ struct PottsPoint {
 std::vector<PottsPoint> peaks_of(const StudyConfig& config, std::vector<PointData> data);
 
 Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points);
+// summary.csv, and tc.csv with a row per p.
 std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points);
+std::string peaks_points_csv(const std::vector<PottsPoint>& points);
 // Tables for standard output.
 std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points);
 

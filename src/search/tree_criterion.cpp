@@ -356,7 +356,7 @@ void begin_last(PointSearch& search) {
   search.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
   if (search.rule.has_removed_bonds() && search.sites() < kMaxBareSites &&
       !averages_itself(search)) {
-    search.graphs = std::max(search.graphs, 24u);
+    search.graphs = std::max(search.graphs, kTreePilotGraphs);
   }
   set_removed(search, pilot.tc.value, pilot.bond);
   const double missed = tree_finite_size(pilot_edge / search.data.length, search.rule.order);

@@ -282,7 +282,7 @@ std::vector<Setting> study_and_lattice() {
        .key = "merge",
        .type = "boolean",
        .standard = "false",
-       .help = "join several bonds between the same two sites to one bond, and read directed "
+       .help = "combine several bonds between the same two sites into one, and read directed "
                "edges as bonds",
        .example = "true",
        .text = [](C c) { return std::string(c.reading.merge ? "true" : ""); },
@@ -526,7 +526,7 @@ std::vector<Setting> model_and_sampling() {
        .type = "boolean",
        .standard = "false",
        .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
-               "change places",
+               "are exchanged",
        .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
                "local updates alone cannot equilibrate. Requires at least two temperatures",
        .example = "true",

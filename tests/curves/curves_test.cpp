@@ -150,7 +150,7 @@ TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
 // Two replicas at (almost) equal temperatures always exchange, every second cycle. A place then has
 // each replica for two cycles, so that its autocorrelation is that of the replica, times the
 // probability 1/2, 0, 1/2, 1 that the same replica is there 1, 2, 3, 4 cycles later.
-TEST_CASE("decorrelate: autocorrelation at a temperature while replicas change places") {
+TEST_CASE("decorrelate: autocorrelation at a temperature while replicas are exchanged") {
   const Workplace place;
   const std::string base =
       "decorrelate --size 8 --schedule 1:0 --steps 400 --origins 10 --replicas 64 --device cpu "

@@ -29,6 +29,20 @@ json parsed(const Output& output) {
 
 }  // namespace
 
+TEST_CASE("run: the random numbers of spins have the seed of the network unless one is given") {
+  const Workplace place;
+  const auto hash = [&](const char* seeds) {
+    return parsed(place.run(std::string("run --size 8 --p 0.1 --temperature 3 --equilibrate 5 "
+                                        "--measure 10 --device cpu --json ") +
+                            seeds))["trajectory_hash"];
+  };
+  CHECK(hash("") == hash("--seed 1"));
+  CHECK(hash("--graph-seed 2") == hash("--graph-seed 2 --seed 2"));
+  CHECK(hash("--graph-seed 2 --seed 1") != hash("--graph-seed 2"));
+  parsed(place.run("graph --size 8 --p 0.1 --seed 2 --out g.edges --json"));
+  CHECK(hash("--graph g.edges") == hash("--graph-seed 2 --seed 1"));
+}
+
 TEST_CASE("run --json has exactly the documented fields") {
   const Workplace place;
   const json run = parsed(place.run(
