@@ -62,7 +62,7 @@ _FROM = {
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}
 
-_MODULES = {*_FROM, "couplings", "series"}
+_MODULES = {*_FROM, "couplings", "series", "_core"}
 
 __all__ = sorted(_MODULE_OF)
 
@@ -115,4 +115,5 @@ def _loads(name):
 def __dir__():
     """Only names that can be imported: help() fails on a name that needs a missing module."""
     names = {name for name in globals() if name.startswith("__")} | {*__all__, *_MODULES}
+    names.discard("_core")
     return sorted(names if _loads("_core") else filter(_loads, names))

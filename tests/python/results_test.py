@@ -1,4 +1,4 @@
-"""Results in Python: values, lower bounds of tau, overlaps, files, seeds, and the words of messages."""
+"""Results in Python: lower bounds of tau, overlaps, files, seeds, and the words of messages."""
 
 import inspect
 import re
@@ -189,6 +189,8 @@ def test_a_file_of_another_seed_is_refused(small, tmp_path):
      'wolff_method: requires cluster="wolff", not x'),
     ("--ignore distance skips this column", {}, 'ignore=["distance"] skips this column'),
     ("--out: '/a/--out/x' is a folder", {"out": "folder"}, "folder: '/a/--out/x' is a folder"),
+    ("--candidates: '1:0' requires --cluster wolff", {},
+     "schedules: '1:0' requires cluster=\"wolff\""),
     ("measure more often (smaller --every)", {}, "measure more often (smaller every)"),
     ("(--recompute-damaged computes it again)", {}, "(--recompute-damaged computes it again)")])
 def test_messages_use_the_words_of_python(text, renamed, expected):
