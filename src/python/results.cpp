@@ -214,11 +214,18 @@ void bind_results(nb::module_& module) {
       .def("estimates", &estimates_of)
       .def("left_out", &left_out_of)
       .def("exchange", &exchange_of)
-      .def("save", [](const TaskData& task, const std::string& path) {
+      .def("save", [](TaskData& task, const std::string& path) {
+        if (task.results.columns.empty() && task.bond_sum.time() > 0) {
+          ResultRecord results;
+          {
+            nb::gil_scoped_release released;
+            results = result_record(task, checked_run(task));
+          }
+          // With the GIL, and once: other threads may be writing the task.
+          if (task.results.columns.empty()) task.results = std::move(results);
+        }
         nb::gil_scoped_release released;
-        TaskData whole = task;
-        if (task.bond_sum.time() > 0) whole.results = result_record(task, checked_run(task));
-        save_new_task(path, whole);
+        save_new_task(path, task);
       });
 }
 
