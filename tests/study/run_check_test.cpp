@@ -148,7 +148,7 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
 TEST_CASE("in a field, the sign of m of both starts is compared") {
   TaskData data = made(1, 32, 100, [](std::uint32_t r, int) { return r % 4 == 1 ? -25.0 : 0.0; });
   CHECK(check_of(data).ok());
-  data.configuration["model.field"] = "0.1";
+  data.configuration["sampling.field"] = "0.1";
   const RunCheck check = check_of(data);
   CHECK(check.status == RunStatus::not_equilibrated);
   CHECK(check.halves.observable == "magnetisation");
