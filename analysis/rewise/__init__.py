@@ -7,7 +7,7 @@
 
 Graphs: rewire(), Graph. Runs: simulate(), Simulation, with Results of Observables. Studies: tc(),
 Study, Resamples; tune(). Files: read_task(), read_summary(), Results.load(), Graph.load().
-Components: labels(). Errors: Error and its subclasses, and TypeError.
+Components: labels(). GPUs: devices(). Errors: Error and its subclasses, and TypeError.
 
 J = 1, k_B = 1, beta = 1/T; Ising H = -sum over bonds of s_i s_j, Potts H = -sum over bonds of
 delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); methods:
@@ -27,7 +27,6 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at run time
-    from ._core import devices as devices
     from .device_spins import DeviceSpins as DeviceSpins, DeviceSums as DeviceSums
     from .errors import (AbsentError as AbsentError, DataError as DataError,
                          DeviceError as DeviceError, Error as Error, FileError as FileError,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
     from .label import labels as labels
     from .resamples import Resamples as Resamples
     from .results import Observable as Observable, Results as Results
-    from .simulation import Simulation as Simulation, simulate as simulate
+    from .simulation import Simulation as Simulation, devices as devices, simulate as simulate
     from .study import Study as Study, tc as tc
     from .tuning import Tuning as Tuning, tune as tune
 
@@ -53,18 +52,17 @@ _FROM = {
                "HeldError", "FileError", "Interrupted"),
     "files": ("read_task", "read_summary", "with_error", "Task"),
     "graph": ("Graph", "rewire"),
-    "simulation": ("Simulation", "simulate"),
+    "simulation": ("Simulation", "simulate", "devices"),
     "results": ("Observable", "Results"),
     "study": ("Study", "tc"),
     "resamples": ("Resamples",),
     "tuning": ("Tuning", "tune"),
     "label": ("labels",),
     "device_spins": ("DeviceSpins", "DeviceSums"),
-    "_core": ("devices",),
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}
 
-_MODULES = {*_FROM, "couplings", "series"}
+_MODULES = {*_FROM, "couplings", "series", "_core"}
 
 __all__ = sorted(_MODULE_OF)
 
@@ -116,5 +114,6 @@ def _loads(name):
 
 def __dir__():
     """Only names that can be imported: help() fails on a name that needs a missing module."""
-    names = {*globals(), *__all__, *_MODULES}
+    names = {name for name in globals() if name.startswith("__")} | {*__all__, *_MODULES}
+    names.discard("_core")
     return sorted(names if _loads("_core") else filter(_loads, names))

@@ -13,19 +13,28 @@ import numpy as np
 from .errors import UsageError
 
 # Types of arguments, for type checkers.
-Reals = float | Sequence[float] | np.ndarray
+Numbers = Sequence[float] | np.ndarray
+Reals = float | Numbers
 Path = str | os.PathLike[str]
 
 
-def whole(name, value, least=0, most=2**64 - 1):
-    """An int in least..most. NumPy integers and floats without a fraction (1e4) are accepted."""
+def shown(value):
+    """A value in a message of one line."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return " ".join(repr(value).split())
+
+
+def whole(name, value, least=0, most=2**64 - 1, allowed=None):
+    """An int in least..most, which messages call `allowed`. NumPy integers and floats without a
+    fraction (1e4) are accepted."""
     try:
         exact = isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
         number = int(value) if exact else operator.index(value)
     except TypeError:
-        raise TypeError(f"{name}: {value!r} is not a whole number") from None
+        raise TypeError(f"{name}: {shown(value)} is not a whole number") from None
     if not least <= number <= most:
-        raise UsageError(f"{name}: {number} is out of range ({least}..{most})")
+        raise UsageError(f"{name}: {number} is out of range ({allowed or f'{least}..{most}'})")
     return number
 
 
@@ -34,16 +43,19 @@ def index(name, value, count):
     try:
         return range(count)[operator.index(value)]
     except TypeError:
-        raise TypeError(f"{name}: {value!r} is not an index (a whole number)") from None
+        raise TypeError(f"{name}: {shown(value)} is not an index (a whole number)") from None
     except IndexError:
         raise UsageError(f"{name}: index {value} is out of range (there are {count})") from None
 
 
 def real(name, value):
+    """A finite float."""
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}: {value!r} is not a number") from None
+        raise TypeError(f"{name}: {shown(value)} is not a number") from None
     if not math.isfinite(number):
         raise UsageError(f"{name}: {number} is not finite")
     return number
@@ -51,13 +63,13 @@ def real(name, value):
 
 def truth(name, value):
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}: {value!r} is neither True nor False")
+        raise TypeError(f"{name}: {shown(value)} is neither True nor False")
     return bool(value)
 
 
 def text(name, value):
     if not isinstance(value, str):
-        raise TypeError(f"{name}: {value!r} is not a text")
+        raise TypeError(f"{name}: {shown(value)} is not a string")
     return value
 
 
@@ -73,14 +85,14 @@ def path(name, value):
     try:
         return value if isinstance(value, str) else value.__fspath__()
     except AttributeError:
-        raise TypeError(f"{name}: {value!r} is not a path") from None
+        raise TypeError(f"{name}: {shown(value)} is not a path") from None
 
 
 def reals(name, value):
     """A list of floats, from one number or several."""
     values = np.asarray(value)
     if values.ndim > 1 or values.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: {value!r} is neither a number nor a list of numbers")
+        raise TypeError(f"{name}: {shown(value)} is neither a number nor a list of numbers")
     return [real(name, v) for v in np.atleast_1d(values)]
 
 
@@ -94,9 +106,12 @@ def numbers(name, value):
 
 def extents(name, size, dim=None):
     """[dim] extents, x first: from a list, or from one edge length and `dim` (default: 2)."""
+    def extent(edge):
+        return whole(name, edge, 4, 2**32 - 1, "even numbers from 4")
+
     if np.ndim(size) == 0:
-        return [whole(name, size, 0, 2**32 - 1)] * whole("dim", 2 if dim is None else dim, 1, 4)
-    values = [whole(name, edge, 0, 2**32 - 1) for edge in size]
+        return [extent(size)] * whole("dim", 2 if dim is None else dim, 1, 4)
+    values = [extent(edge) for edge in size]
     if dim is not None and len(values) != dim:
         raise UsageError(f"{name}: {len(values)} extents for dim = {dim}")
     return values

@@ -84,7 +84,8 @@ class Running:
             return printed[0]
         said = [line for line in self._lines if line.startswith("rewise: ")]
         text = (said or self._lines or [f"ended with status {status}"])[-1].removeprefix("rewise: ")
-        raise OF_STATUS.get(status, errors.Error)(text)
+        text = text.replace("another folder with --out", "another folder")
+        raise OF_STATUS.get(status, errors.Error)(errors.as_arguments(text, {"out": "folder"}))
 
 
 def call(arguments, progress=None):

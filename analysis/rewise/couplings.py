@@ -3,20 +3,25 @@
 couplings: J of the bonds. "ferromagnet" (1), "antiferromagnet" (-1), "pm" (1 or -1 at random),
     "gaussian" (normal deviates), "file" (the weights of the graph), or an array [bonds] in the
     order of `graph.edges`. Random couplings follow from the graph's seed and `coupling_seed`.
-field: h of the sites: a number, or an array [sites]. Fields of the graph are used only if couplings
-    is "file".
+field: h of the sites: a number, or an array [sites] in the order of their numbers. On a lattice
+    site = x + Lx y + Lx Ly z, and an array of the lattice's shape, such as [y, x], is accepted, too
+    (its ravel() is in this order). Fields of the graph are used only if couplings is "file".
 on: "all", or "shortcuts": J of the lattice's own bonds is then 1.
 negative: probability of J = -1 of "pm".
 shortcut_strength: factor of the J of shortcuts.
 coupling_seed: another number gives other random couplings and fields on the same graph.
 field_random, field_width: random part of the field: "none"; "pm": +-field_width; "gaussian":
     field_width times a normal deviate.
+
+Arrays and weights are rounded to multiples of 2^-20. Allowed are 0, and numbers from 1e-9 to below
+1024 in absolute value. UsageError for other numbers, or if the largest one is so small that
+rounding changes it by more than 1%.
 """
 
 import numpy as np
 
 from . import arguments
-from .errors import UsageError
+from .errors import DataError, UsageError
 from .graph import Graph
 
 STANDARD = {"couplings": "ferromagnet", "on": "all", "negative": 0.5, "shortcut_strength": 1.0,
@@ -42,6 +47,21 @@ def _words(given):
     return words
 
 
+def _by_site(graph, field):
+    """An array of fields as [sites], from this shape or that of the lattice."""
+    shape = np.shape(field)
+    lattice = tuple(graph.extents[::-1])
+    if shape == lattice:
+        return np.ravel(field)
+    if shape != (graph.sites,):
+        order = "in the order of their numbers"
+        if lattice:
+            order = f"in the order x + Lx y + .. of their numbers, or an array of shape {lattice}"
+        raise UsageError(f"field: {'x'.join(map(str, shape))} values, but the graph has "
+                         f"{graph.sites} sites (expected: one value per site {order})")
+    return field
+
+
 def applied(graph, **given):
     """Returns (graph, {key: text}) for a simulation. Arrays of couplings or fields become weights
     of the graph; the dict omits values that equal their default."""
@@ -57,6 +77,9 @@ def applied(graph, **given):
             if key in words:
                 raise UsageError(f"{key}: cannot be combined with an array of couplings, which "
                                  "already gives every J")
+        if np.ndim(couplings) == 0:
+            raise TypeError(f"couplings: {arguments.shown(couplings)} is neither a string nor an "
+                            "array [bonds] (one J for all bonds: np.full(graph.bonds, J))")
         weights = arguments.numbers("couplings", couplings)
         if len(weights) != graph.bonds:
             raise UsageError(f"couplings: {len(weights)} values, but the graph has "
@@ -70,11 +93,13 @@ def applied(graph, **given):
             fields = graph.fields
         weights = weighted.weights if own else None
     if of_sites:
-        values = arguments.numbers("field", field)
-        if len(values) != graph.sites:
-            raise UsageError(f"field: {len(values)} values, but the graph has {graph.sites} sites")
+        values = arguments.numbers("field", _by_site(graph, field))
         fields = values if fields is None else fields + values
     left = {key: word for key, word in words.items() if key not in OF_WEIGHTS}
     if "field_random" not in left:
         left.pop("coupling_seed", None)
-    return graph._weighted(weights, fields), left | {"couplings": "file"}
+    try:
+        return graph._weighted(weights, fields), left | {"couplings": "file"}
+    except DataError as error:  # names the arguments of Graph()
+        text = str(error).replace("weights: ", "couplings: ").replace("fields: ", "field: ")
+        raise UsageError(text) from None

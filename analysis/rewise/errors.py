@@ -22,8 +22,8 @@ class DataError(Error):
     status = 65
 
 
-class AbsentError(DataError, KeyError):
-    """No entry with the given p, size or name. The message lists the existing entries."""
+class AbsentError(DataError, KeyError, IndexError):
+    """No entry with the given p, size, name or index. The message lists the existing entries."""
     __str__ = Exception.__str__  # KeyError.__str__ would put quotes around the message
 
 
@@ -53,18 +53,52 @@ class Interrupted(Error):
 
 
 def warn(notes):
-    """Raises a RuntimeWarning for each line of `notes` that begins with "warning: ". The warning
-    points to the code that called the caller of this function."""
-    for note in notes:
-        if note.startswith("warning: "):
-            warnings.warn(note.removeprefix("warning: "), RuntimeWarning, stacklevel=3)
+    """Issues a RuntimeWarning for each line of `notes` that begins with "warning: ". Returns these
+    lines, without this prefix and in the words of this package. The warning points to the code that
+    called the caller of this function."""
+    found = [as_arguments(note.removeprefix("warning: ")) for note in notes
+             if note.startswith("warning: ")]
+    for line in found:
+        warnings.warn(line, RuntimeWarning, stacklevel=3)
+    return found
 
 
-def as_arguments(notes):
-    """Replaces options of the program by arguments of this package: "--equilibrate" becomes
-    "equilibrate"."""
-    return [re.sub(r"--([a-z][a-z-]*)", lambda option: option[1].replace("-", "_"), note)
-            for note in notes]
+# Options of the program: those without an argument of this package, those with another name, those
+# that are True or False, those whose values are strings, and those whose values are lists of
+# strings.
+_PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
+                 "recompute-damaged", "share-ranks", "share-route", "tile")
+_RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed"}
+_TRUTHS = ("exchange", "houdayer", "merge", "overwrite", "staggered")
+_TEXTS = ("cluster", "couplings", "device", "engine", "label-method", "local", "model", "parity",
+          "rule", "schedule", "start", "wolff-method")
+_LISTS = ("ignore",)
+_OPTION = re.compile(r"(?<![\w/-])--([a-z][a-z-]*)"
+                     r"(?: (?!(?:and|are|is|or|with)\b)([a-zA-Z0-9][\w:+-]*))?")
+_ENGINES = re.compile(r'(engine="\w+") or (multispin|bytespin|bitlattice)\b')
+
+
+def as_arguments(text, renamed=()):
+    """Replaces options of the program in a message by arguments of this package: "--equilibrate"
+    becomes equilibrate, "--start mixed" start="mixed", "--exchange" exchange=True. `renamed`:
+    further names of options -> names of arguments."""
+    names = _RENAMED | dict(renamed)
+
+    def argument(found):
+        option, value = found.groups()
+        rest = "" if value is None else f" {value}"
+        name = names.get(option, option).replace("-", "_")
+        if option in _PROGRAM_ONLY:
+            return found[0]
+        if option in _TRUTHS:
+            return f"{name}=True{rest}"
+        if value is not None and option in _TEXTS:
+            return f'{name}="{value}"'
+        if value is not None and option in _LISTS:
+            return f'{name}=["{value}"]'
+        return name + rest
+
+    return _ENGINES.sub(r'\1 or "\2"', _OPTION.sub(argument, text))
 
 
 def module(name, what):

@@ -48,10 +48,11 @@ class Graph:
 
     Graph(edges, sites=None, weights=None, fields=None): `edges` is an array or list of
     pairs of site numbers, [bonds, 2]; `sites` is the number of sites (default: the highest site
-    number + 1). Bonds keep their order. A graph that is not bipartite is coloured greedily.
-    `weights` are couplings J, [bonds], `fields` fields h, [sites]; both are rounded to multiples of
-    2^-20 and must be below 1024 in size. Simulations use them if couplings="file". DataError for
-    self-loops, double bonds and numbers out of range.
+    number + 1). Bonds keep their order. A site of a lattice has the number x + Lx y + Lx Ly z. A
+    graph that is not bipartite is coloured greedily. `weights` are couplings J, [bonds], `fields`
+    fields h, [sites]; both are rounded to multiples of 2^-20 and must be below 1024 in size.
+    Simulations use them if couplings="file". DataError for self-loops, double bonds and numbers out
+    of range (help(rewise.couplings)).
     """
 
     def __init__(self, edges: np.ndarray | Sequence[Sequence[int]], sites: int | None = None,
@@ -199,7 +200,8 @@ class Graph:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Extents of the lattice, x first; () for a graph without a lattice."""
+        """Extents of the lattice, x first; () for a graph without a lattice. values [sites] as
+        [y, x]: values.reshape(graph.extents[::-1])."""
         return tuple(self._graph.extents)
 
     @property

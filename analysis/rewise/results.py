@@ -4,43 +4,64 @@ Per site, J = k_B = 1. e = -(bond sum)/N, m = M/N, C = N (<e^2> - <e>^2)/T^2,
 chi = N (<m^2> - <|m|>^2)/T, U = 1 - <m^4>/(3 <m^2>^2); in a field dm/dh = N (<m^2> - <m>^2)/T.
 Errors are one standard error, jackknife over replicas (over blocks of time if there are few
 replicas); tau is the integrated autocorrelation time in cycles by the Gamma method (U. Wolff,
-Comput. Phys. Commun. 156, 143 (2004)), every/2 for uncorrelated measurements. With staggered
-magnetisations, m_s = (1/N) sum_i eps_i s_i (eps = 1 and -1 on the two sublattices), chi_s and U_s
-are those of m_s.
+Comput. Phys. Commun. 156, 143 (2004)), every/2 for uncorrelated measurements; if its error is NaN,
+tau is a lower bound. With staggered magnetisations, m_s = (1/N) sum_i eps_i s_i (eps = 1 and -1 on
+the two sublattices), chi_s and U_s are those of m_s. With couplings, q = (1/N) sum_i s_i s'_i of
+replicas 2k and 2k + 1, U_q = (3 - <q^4>/<q^2>^2)/2, chi_SG = N <q^2>, and q_l is the overlap of
+bonds.
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _core, arguments
-from .errors import AbsentError, UsageError, module, warn
+from .errors import AbsentError, UsageError, as_arguments, module, warn
 from .files import Named, unpacked, with_error
 
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
 _KNOWN = _core.observables()
 _STAGGERED = _core.staggered_observables()
 _IN_FIELD = _core.field_observables()
+_OVERLAPS = _core.overlap_observables()
+_ALL = (*_KNOWN, *_STAGGERED, *_IN_FIELD, *_OVERLAPS)
 SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
 OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
 STAGGERED = tuple(one[0] for one in _STAGGERED)  # of runs that measure m_s
 IN_FIELD = tuple(one[0] for one in _IN_FIELD)  # of models in a field
+OVERLAPS = tuple(one[0] for one in _OVERLAPS)  # of models with couplings or fields
 IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
 KNOWN = tuple(dict.fromkeys(  # attributes of Results
-    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IN_FIELD, *IMPROVED)))
-SYMBOLS = ({one[0]: one[1] or one[0] for one in (*_KNOWN, *_STAGGERED, *_IN_FIELD)}
-           | {"cluster_fraction": "<C>/N"})
-LABELS = ({one[0]: one[2] for one in (*_KNOWN, *_STAGGERED, *_IN_FIELD)}
-          | {"cluster_fraction": r"$\langle C\rangle/N$"})
+    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IN_FIELD, *OVERLAPS, *IMPROVED)))
+# Columns of tables: those of the observables with a symbol, and tau of some of them.
+SYMBOLS = {one[0]: one[1] for one in _ALL if one[1]} | {"cluster_fraction": "<C>/N"}
+TAUS = ("energy", "m2", "staggered_m2", "magnetisation", "overlap_m2")
+LABELS = {one[0]: one[2] for one in _ALL} | {"cluster_fraction": r"$\langle C\rangle/N$"}
 
 
-class Observable:
+def _tau_text(tau, error):
+    """"5.3(2)"; "> 3.7" for a lower bound, as the program prints it; "-" without tau."""
+    if not np.isfinite(tau):
+        return "-"
+    if np.isfinite(error):
+        return with_error(tau, error)
+    return f"> {tau:.2g}" if tau < 10 else f"> {tau:.0f}"
+
+
+class Observable(np.lib.mixins.NDArrayOperatorsMixin):
     """An observable at every temperature: `value`, `error` (one standard error), `tau` and
-    `tau_error` (in cycles; NaN if it has no tau), each [temperature]. str() gives 2.3772(4).
-    observable[k] is the observable at one temperature; its attributes are floats. np.asarray()
-    gives the values without errors."""
+    `tau_error` (in cycles), each [temperature].
+
+    If tau_error is NaN but tau is not, the series is too short to determine tau, and `tau` is a
+    lower bound: print(results) and repr() show "> 3.7". Both are NaN if the observable has no tau.
+
+    str() gives 2.3772(4). observable[k] is the observable at one temperature; its attributes are
+    floats, float() is its value, and format(observable[k], ".3f") formats its value. In arithmetic,
+    comparisons and functions of NumPy an observable is the array of its values: `2 * observable`
+    is an array without errors.
+    """
 
     value: np.ndarray
     error: np.ndarray
@@ -59,33 +80,47 @@ class Observable:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, index: int) -> "Observable":
+        if np.ndim(self.value) == 0:
+            raise TypeError(f"{self.name} at one temperature has no index")
         try:
             return Observable(self.name, self.temperature[index],
                               (self.value[index], self.error[index], self.tau[index],
                                self.tau_error[index]))
-        except (IndexError, TypeError):
-            raise AbsentError(f"{self.name}: invalid index {index!r} "
-                              f"(there are {np.size(self.value)} temperatures)") from None
+        except IndexError as error:
+            if not isinstance(index, (int, np.integer)):
+                raise TypeError(f"{self.name}: {error}") from None
+            raise AbsentError(f"{self.name}: index {index} is out of range "
+                              f"(there are {len(self)} temperatures)") from None
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
 
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return getattr(ufunc, method)(
+            *(one.value if isinstance(one, Observable) else one for one in inputs), **options)
+
     def __str__(self):
-        if np.ndim(self.value) == 0:
-            return with_error(self.value, self.error)
-        return ", ".join(with_error(v, e) for v, e in zip(self.value, self.error))
+        return ", ".join(map(with_error, np.atleast_1d(self.value), np.atleast_1d(self.error)))
 
     def __repr__(self):
-        return f"<{self.name}: {self}>"
+        taus = "" if not np.isfinite(self.tau).any() else "; tau " + ", ".join(
+            map(_tau_text, np.atleast_1d(self.tau), np.atleast_1d(self.tau_error)))
+        return f"<{self.name}: {self}{taus}>"
+
+    def __format__(self, spec):
+        return ", ".join(format(float(v), spec) for v in np.atleast_1d(self.value)) if spec \
+            else str(self)
 
     def __float__(self) -> float:
         if np.size(self.value) != 1:
-            raise TypeError(f"{self.name} has values at {np.size(self.value)} temperatures")
+            raise TypeError(f"{self.name} has values at {np.size(self.value)} temperatures: choose "
+                            f"one, such as {self.name}[0]")
         return float(np.reshape(self.value, ()))
 
 
-class SeriesMap:
-    """The measured series, each [temperature, time, replica]. Per site, floats: "energy",
+class SeriesMap(Mapping):
+    """The measured series by name, each [temperature, time, replica] (overlaps: [temperature, time,
+    pair of replicas]). Per site, floats: "energy",
     "magnetisation". Integers as they were measured: "bond_sum", "magnetisation_sum" and, with
     cluster updates, sums over the updates between two measurements, such as "cluster_size".
     `columns` describes each integer series."""
@@ -102,23 +137,26 @@ class SeriesMap:
             return self._data.series("magnetisation_sum") / (self._data.sites * (self._q - 1))
         return self._data.series(name)
 
-    def __len__(self) -> int:
-        return len(self.keys())
-
-    def keys(self) -> list[str]:
-        """The names of the series of this run."""
-        return ["energy", "magnetisation", *self.columns]
-
     @property
     def columns(self) -> dict[str, str]:
         """The integer series of this run: name -> description."""
         return self._data.columns
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(("energy", "magnetisation", *self.columns))
+
+    def __len__(self) -> int:
+        return 2 + len(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.keys()
+        return name in tuple(self)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # the values are arrays
+
+    def __repr__(self):
+        data = self._data
+        return (f"<series {[len(data.temperature), data.times, data.replicas]} of temperature, "
+                f"time, replica: {', '.join(self)}>")
 
 
 class Results:
@@ -133,6 +171,8 @@ class Results:
     (simulate(staggered=True), antiferromagnets);
     magnetisation <m>, with its sign, and field_susceptibility dm/dh = N (<m^2> - <m>^2)/T, if
     there is a field (abs_magnetisation and susceptibility are those of |m| there, too);
+    overlap_m2 <q^2>, overlap_m4, overlap_binder U_q, spin_glass_susceptibility N <q^2>,
+    scaled_overlap N^(2/3) <q^2> and link_overlap <q_l>, if there are couplings or fields;
     cluster_fraction <C>/N of Wolff clusters; improved_m2, improved_m4, improved_binder: from the
     sizes of all clusters of Swendsen-Wang updates (analysis/README.md). A value is NaN if the run
     did not measure it, or if a check failed: see `status` and `reasons`. candidate() gives the
@@ -154,6 +194,12 @@ class Results:
     staggered_susceptibility: Observable
     magnetisation: Observable
     field_susceptibility: Observable
+    overlap_m2: Observable
+    overlap_m4: Observable
+    overlap_binder: Observable
+    spin_glass_susceptibility: Observable
+    scaled_overlap: Observable
+    link_overlap: Observable
     cluster_fraction: Observable
     improved_m2: Observable
     improved_m4: Observable
@@ -174,9 +220,8 @@ class Results:
         with a RuntimeWarning, which is kept in Results.warnings. Otherwise raises FileError if
         there is no file, and DataError if it is damaged or not a task file."""
         with unpacked(path) as own:
-            found = cls(*_core.Data.load(own))
-        warn(found.warnings)
-        return found
+            data, notes = _core.Data.load(own)
+        return cls(data, warn(notes))
 
     @functools.cached_property
     def _estimates(self):
@@ -217,8 +262,12 @@ class Results:
 
     @property
     def configuration(self) -> dict[str, str]:
-        """All settings that determine the numbers, as strings: "sampling.schedule" -> "1:1"."""
-        return self._data.configuration
+        """All settings that determine the numbers, as strings: "sampling.schedule" -> "1:1". Files
+        store the engines by older names (src/store/FORMATS.md); here they are those of today."""
+        found = self._data.configuration
+        if (engine := found.get("sampling.engine")) is not None:
+            found["sampling.engine"] = _core.engines().get(engine, engine)
+        return found
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -260,7 +309,7 @@ class Results:
     @property
     def reasons(self) -> list[list[str]]:
         """[temperature]: why the status is not "ok", and what to do; a list of lines."""
-        return [list(lines) for lines in self._estimates["reasons"]]
+        return [[as_arguments(line) for line in lines] for lines in self._estimates["reasons"]]
 
     def candidate(self, name: str) -> Observable:
         """The estimate of an observable, also at temperatures where a check failed."""
@@ -294,16 +343,21 @@ class Results:
 
     # Conversions and output
 
+    @property
+    def _measured(self):
+        """Names of the observables of this run."""
+        return [name for name in (*OBSERVABLES, *STAGGERED, *IN_FIELD, *OVERLAPS)
+                if name in OBSERVABLES or np.isfinite(self._estimates[name][0]).any()]
+
     def columns(self) -> dict[str, np.ndarray]:
-        """A dict of arrays [temperature]: "temperature", "energy", "energy_error", .."""
+        """A dict of arrays [temperature]: "temperature", "energy", "energy_error" and, for averages
+        of series, "energy_tau" and "energy_tau_error" (NaN: tau is a lower bound), .."""
         found = Named("columns", {"temperature": self.temperature})
-        measured = STAGGERED if "staggered" in self._data.columns else ()
-        in_field = IN_FIELD if np.isfinite(self._estimates["magnetisation"]).any() else ()
-        for name in (*OBSERVABLES, *measured, *in_field):
+        for name in self._measured:
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error
             if np.isfinite(one.tau).any():
-                found[f"{name}_tau"] = one.tau
+                found[f"{name}_tau"], found[f"{name}_tau_error"] = one.tau, one.tau_error
         return found
 
     def to_pandas(self) -> Any:
@@ -353,8 +407,8 @@ class Results:
         return found
 
     def save(self, path: arguments.Path) -> None:
-        """Writes a task file (HDF5), as `rewise run --out` does; `rewise plot` draws it. HeldError
-        if the file exists."""
+        """Writes a task file (HDF5) with the groups of that of `rewise run --out`; `rewise plot`
+        draws it. HeldError if the file exists."""
         self._data.save(arguments.path("path", path))
 
     def plot(self, *names: str, axes: Any = None) -> Any:
@@ -376,15 +430,17 @@ class Results:
 
     def rows(self) -> list[list[str]]:
         """A table of strings: one row of headings, then one row per temperature."""
-        names = [name for name in (*OBSERVABLES, *STAGGERED)
-                 if np.isfinite(self._estimates[name][0]).any()]
-        table = [["T"] + [SYMBOLS[name] for name in names] + ["tau(e)", "tau(m^2)"]]
+        names = [name for name in self._measured
+                 if name in SYMBOLS and np.isfinite(self._estimates[name][0]).any()]
+        taus = [name for name in TAUS if name in names]
+        table = [["T", *(SYMBOLS[name] for name in names),
+                  *(f"tau({SYMBOLS[name]})" for name in taus)]]
         for k, t in enumerate(self.temperature):
             table.append([f"{t:g}"] + [str(getattr(self, name)[k]) for name in names] +
-                         [with_error(one.tau[k], one.tau_error[k])
-                          for one in (self.energy, self.m2)])
+                         [_tau_text(getattr(self, name).tau[k], getattr(self, name).tau_error[k])
+                          for name in taus])
             if self.status[k] != "ok":
-                table[-1][1:] = ["-"] * len(names) + [self.status[k], ""]
+                table[-1][1:] = ["-"] * len(names) + [self.status[k]] + [""] * (len(taus) - 1)
         return table
 
     def __str__(self):

@@ -7,6 +7,8 @@ halves agree. The trajectory is that of `rewise run` with the same options and s
 any device and with any number of threads.
 """
 
+import math
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +18,7 @@ from . import arguments
 from . import _core
 from . import couplings as _couplings
 from .device_spins import DeviceSpins, DeviceSums
-from .errors import Error, UsageError, as_arguments, warn
+from .errors import Error, UsageError, warn
 from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
@@ -27,15 +29,17 @@ MOST_AUTO = 1 << 17  # cycles after which equilibrate="auto" gives up
 MOST_SITES = 2**32 - 1  # of a Graph
 
 
-def _settings(temperature, **given):
-    if isinstance(temperature, Mapping):
-        settings = {"temperature": [], "temperature_range": temperature_range(temperature)}
-    else:
-        settings = {"temperature": arguments.reals("temperature", temperature)}
+def _settings(graph, temperature, **given):
+    _core_graph(graph)
+    settings = temperatures(temperature)
+    if given["seed"] is None:
+        given["seed"] = default_seed(graph)
     for name, value in given.items():
         if name in ("exchange", "houdayer"):
             settings[name] = arguments.truth(name, value)
-        elif name in ("q", "replicas", "seed", "threads", "equilibrate", "measure", "every"):
+        elif name == "threads":
+            settings[name] = arguments.whole(name, value, 0, 4096)
+        elif name in ("q", "replicas", "seed", "equilibrate", "measure", "every"):
             settings[name] = arguments.whole(name, value)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
@@ -43,13 +47,40 @@ def _settings(temperature, **given):
             settings[name] = "" if value is None else arguments.path(name, value)
         else:
             settings[name] = "" if value is None else arguments.text(name, value)
+    if (engine := _core.engines().get(settings["engine"])) is not None:
+        warnings.warn(f"engine: '{settings['engine']}' has been renamed to '{engine}'",
+                      RuntimeWarning, stacklevel=3)
+        settings["engine"] = engine
     return settings
+
+
+def default_seed(graph):
+    """The seed of a run on this graph if none is given. Runs on different networks then have
+    different random numbers."""
+    return graph.seed if graph.rule != "imported" else 1
+
+
+def temperatures(given):
+    """The settings of a number, a list, or {"from": .., "to": ..} with or without "count"."""
+    if not isinstance(given, Mapping):
+        return {"temperature": arguments.reals("temperature", given)}
+    if "count" not in given:
+        return {"temperature": [], "temperature_range": temperature_range(given)}
+    low, high = temperature_range({key: given[key] for key in given if key != "count"})
+    count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
+    if not low < high:
+        raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
+    # As equal_steps() in src/study/parse.cpp, bit by bit.
+    steps = (1e12 * (low + (high - low) * (k / (count - 1))) for k in range(count))
+    return {"temperature": [math.copysign(math.floor(abs(step) + 0.5), step) / 1e12
+                            for step in steps]}
 
 
 def temperature_range(given):
     """(from, to) of a temperature={"from": .., "to": ..}."""
     if set(given) != {"from", "to"}:
-        raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}})")
+        raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}} and, "
+                         "for equal steps, {'from': 0.8, 'to': 2.0, 'count': 7})")
     return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
 
 
@@ -58,7 +89,6 @@ ARGUMENTS = tuple(_couplings.STANDARD)
 
 def _with_couplings(graph, settings, given):
     """Returns the graph to simulate, with its couplings. Adds "interactions" to the settings."""
-    _core_graph(graph)
     graph, settings["interactions"] = _couplings.applied(
         graph, **{name: given[name] for name in ARGUMENTS})
     return graph
@@ -75,18 +105,20 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              exchange: bool = False, houdayer: bool = False, replicas: int = 32,
              measure: int = 1000, every: int = 1, equilibrate: int | str = 1000,
              model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
-             start: str = "mixed", seed: int = 1, engine: str = "auto", device: str = "auto",
-             threads: int = 0, wolff_method: str | None = None, label_method: str | None = None,
-             couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+             start: str = "mixed", seed: int | None = None, engine: str = "auto",
+             device: str = "auto", threads: int = 0, wolff_method: str | None = None,
+             label_method: str | None = None,
+             couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
              on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
              coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
              staggered: bool | None = None, out: arguments.Path | None = None,
              progress: bool | None = None) -> Results:
     """Simulates one graph at one or more temperatures and returns Results.
 
-    temperature: J = k_B = 1; a number or a list. With exchange also {"from": 0.8, "to": 2.0}:
-        chooses temperatures between these, from a short scan of the specific heat, so that a
-        fraction of 0.3 or more of the exchanges is accepted.
+    temperature: J = k_B = 1; a number, a list, or {"from": 0.8, "to": 2.0, "count": 7} for equal
+        steps. With exchange also {"from": 0.8, "to": 2.0}: chooses temperatures between these, from
+        a short scan of the specific heat, so that a fraction of 0.3 or more of the exchanges is
+        accepted.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates. It may name its updates:
         "swendsen-wang/1:4", "glauber/1:0".
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
@@ -99,38 +131,55 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
         (hot) and an ordered (cold) start in the windows [c, 2c), [2c, 4c), .. with c = 25, until
-        they agree in two successive windows.
+        they agree in two successive windows; Results.configuration["sampling.equilibrate"] is the
+        number of cycles.
     model, q: "ising", or "potts" with q = 2..255 states.
     local: "metropolis", "glauber", or "auto" (glauber on chains).
-    cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011).
+    cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011, bytespin engine); None: the one
+        that `schedule` names, else "wolff".
+    start: "mixed" (replicas 0, 2, 4, .. ordered, the others random), "cold" (all ordered) or "hot"
+        (all random).
+    seed: of the random numbers of the run, 0..2^64 - 1. None: that of the graph if it was built by
+        rewire(), else 1. Runs with the same seed share random numbers, also on different graphs, so
+        that their errors are correlated: give different seeds to runs that are averaged. A run that
+        `out` contains is continued with its own seed only (HeldError).
     engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice"
         (a bit per site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError if it is not available.
-    threads: of the CPU; 0 = choose automatically. Results depend neither on it nor on the device.
+    threads: of the CPU, 0..4096; 0 = choose automatically. Results depend neither on it nor on the
+        device.
+    wolff_method, label_method: how the bytespin engine grows Wolff clusters ("frontier", "ccl"; on
+        CUDA also "frontier-local", "persistent") and labels those of Swendsen-Wang ("fast", and the
+        methods that `rewise run --help` lists). None: the fastest. Results do not depend on them.
     couplings: J of the bonds: "ferromagnet", "antiferromagnet", "pm" (1 or -1), "gaussian", "file"
         (graph.weights), or an array [bonds] in the order of graph.edges.
-    field: h of the sites, a number or an array [sites]. on, negative, shortcut_strength,
-        coupling_seed, field_random, field_width: help(rewise.couplings).
+    field: h of the sites: a number, an array [sites] in the order of their numbers (on a lattice
+        site = x + Lx y + Lx Ly z), or an array of the lattice's shape, [z, y, x].
+    on, negative, shortcut_strength, coupling_seed, field_random, field_width:
+        help(rewise.couplings).
     staggered: whether to measure the staggered magnetisation m_s, with opposite signs on the two
         sublattices (Ising spins with couplings or fields); None: only with
         couplings="antiferromagnet".
-    out: a task file (.h5) for the run; not with equilibrate="auto". Ctrl-C leaves a checkpoint
-        there, and the same call continues it; a call with a larger `measure` adds measurements.
+    out: a task file (.h5) for the run, as that of `rewise run --out`; not with equilibrate="auto".
+        Ctrl-C leaves a checkpoint there, and the same call continues it; a call with a larger
+        `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
 
     If a check fails (hot and cold starts still differ, or errors are underestimated), the values
     are NaN, and Results.status and Results.reasons say why. Warnings are RuntimeWarnings and are
-    kept in Results.warnings. Errors: UsageError; HeldError if `out` contains another run; DataError
-    if it is damaged; Error if equilibrate="auto" finds no equilibrium within 131072 cycles.
+    kept in Results.warnings. One of them says at which temperatures the measurements are too few to
+    determine tau, which is then a lower bound (help(rewise.Observable)). Errors: UsageError;
+    HeldError if `out` contains another run; DataError if it is damaged; Error if equilibrate="auto"
+    finds no equilibrium within 131072 cycles.
 
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
     given = locals()
-    settings = _settings(temperature, schedule=schedule, exchange=exchange, houdayer=houdayer,
-                         replicas=replicas, measure=measure, every=every, model=model, q=q,
-                         local=local, cluster=cluster, start=start, seed=seed, engine=engine,
-                         device=device, threads=threads, wolff_method=wolff_method,
+    settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
+                         houdayer=houdayer, replicas=replicas, measure=measure, every=every,
+                         model=model, q=q, local=local, cluster=cluster, start=start, seed=seed,
+                         engine=engine, device=device, threads=threads, wolff_method=wolff_method,
                          label_method=label_method, staggered=staggered, out=out)
     core = _core_graph(_with_couplings(graph, settings, given))
     if isinstance(equilibrate, str):
@@ -144,9 +193,7 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
-    notes = as_arguments(notes)
-    warn(notes)
-    return Results(data, notes)
+    return Results(data, warn(notes))
 
 
 def _simulate_auto(core, settings, progress):
@@ -174,6 +221,13 @@ def _simulate_auto(core, settings, progress):
     with arguments.Progress(total, "simulate", progress) as callback:
         simulation.record(settings["measure"], settings["every"], callback)
     return simulation.data()
+
+
+def devices() -> list[dict[str, str]]:
+    """The CUDA devices of this machine, a dict for each: "name" ("cuda:0", for `device`), "model",
+    and "unfit", the reason why it cannot be used ("": it can). Empty without CUDA devices, or if
+    the package was built without CUDA."""
+    return _core.devices()
 
 
 class Step:
@@ -215,16 +269,17 @@ class Simulation:
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
                  exchange: bool = False, houdayer: bool = False, replicas: int = 32,
                  model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
-                 start: str = "mixed", seed: int = 1, engine: str = "auto", device: str = "auto",
-                 threads: int = 0, wolff_method: str | None = None, label_method: str | None = None,
-                 couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+                 start: str = "mixed", seed: int | None = None, engine: str = "auto",
+                 device: str = "auto", threads: int = 0, wolff_method: str | None = None,
+                 label_method: str | None = None,
+                 couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
                  staggered: bool | None = None):
         given = locals()
-        settings = _settings(temperature, schedule=schedule, exchange=exchange, houdayer=houdayer,
-                             replicas=replicas, model=model, q=q, local=local, cluster=cluster,
-                             start=start, seed=seed, engine=engine, device=device,
+        settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
+                             houdayer=houdayer, replicas=replicas, model=model, q=q, local=local,
+                             cluster=cluster, start=start, seed=seed, engine=engine, device=device,
                              threads=threads, wolff_method=wolff_method,
                              label_method=label_method, staggered=staggered)
         simulated = _with_couplings(graph, settings, given)
@@ -322,7 +377,11 @@ class Simulation:
     def spins(self) -> np.ndarray:
         """A copy of the spins, uint8 [replica, *extents reversed], x last: Ising 0 (down) or 1
         (up), Potts 0..q - 1. With several temperatures: [temperature, replica, ..]. Without a
-        lattice: [.., sites]."""
+        lattice: [.., sites]. Convert before arithmetic, because 2 * spins - 1 of uint8 is 255 for
+        a spin down:
+
+            s = 2 * sim.spins.astype(np.int8) - 1  # -1 and 1
+        """
         shape = self.replicas, *self._places
         found = [self._core.spins(t, 0, self.replicas).reshape(shape)
                  for t in range(len(self.temperature))]
@@ -336,10 +395,13 @@ class Simulation:
         return one.reshape(self._places)
 
     def snapshot(self, path: arguments.Path | None = None, replica: int = 0) -> np.ndarray:
-        """The spins of one replica at every temperature, int8 [temperature, *extents reversed]:
-        Ising -1 or 1 (Potts: uint8, 0..q - 1); without the first axis if there is one temperature.
-        With `path`, also writes them to that file, .npy, or .png in two dimensions. Replaces an
-        existing file."""
+        """The spins of one replica: int8 [*extents reversed], such as [y, x] ([sites] without a
+        lattice), Ising -1 or 1 (Potts: uint8, 0..q - 1). If several temperatures were given, or a
+        list of one, [temperature, *extents reversed].
+
+        With `path`, also writes the spins to that file and replaces an existing one: .npy is always
+        an array [temperature, *extents reversed], .png a picture with a panel per temperature (two
+        dimensions only)."""
         spins = [self.spins_of(replica, t) for t in range(len(self.temperature))]
         shown = np.stack(spins)
         if self.q == 2:
@@ -363,7 +425,8 @@ class Simulation:
         return DeviceSums(self)
 
     def save(self, path: arguments.Path) -> None:
-        """Writes a task file (.h5) with state and series. Replaces an existing file atomically."""
+        """Writes a task file (.h5) with state and series, from which restore() continues. Replaces
+        an existing file atomically. It has no group /results; the file of results.save() has."""
         self._core.save(arguments.path("path", path))
 
     @property

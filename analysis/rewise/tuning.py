@@ -15,16 +15,16 @@ from .display import Picture, aligned, table_html
 from .errors import UsageError, module
 from .files import schedule_label, value_and_error, with_error
 from .graph import Graph
-from .simulation import temperature_range
+from .simulation import temperatures
 
 
 def _temperatures(temperature, exchange):
     """The value of --temperature."""
     if not exchange:
         return repr(arguments.real("temperature", temperature))
-    if isinstance(temperature, Mapping):
-        return ":".join(map(repr, temperature_range(temperature)))
-    return ",".join(map(repr, arguments.reals("temperature", temperature)))
+    found = temperatures(temperature)
+    chosen = found.get("temperature_range")
+    return ":".join(map(repr, chosen)) if chosen else ",".join(map(repr, found["temperature"]))
 
 
 def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
@@ -33,7 +33,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
          model: str = "ising", q: int = 2, local: str = "auto", engine: str = "auto",
          replicas: int = 0, device: str = "auto", threads: int = 0, seed: int = 1,
          keep_all: bool = False,
-         couplings: str | arguments.Reals = "ferromagnet", field: arguments.Reals = 0.0,
+         couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
          on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
          coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
          progress: bool | None = None) -> "Tuning":

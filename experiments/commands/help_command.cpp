@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/help_symbols.hpp"
 #include "experiments/commands/help_words.hpp"
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
@@ -17,6 +16,7 @@
 #include "src/engine/registry.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
+#include "src/study/symbols.hpp"
 
 namespace rewise {
 namespace {

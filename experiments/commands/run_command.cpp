@@ -26,6 +26,7 @@
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/ranks.hpp"
+#include "src/study/run_estimates.hpp"
 #include "src/study/shared_ranks.hpp"
 #include "src/study/task.hpp"
 

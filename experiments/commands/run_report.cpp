@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/commands/help_symbols.hpp"
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
+#include "src/study/run_estimates.hpp"
 
 namespace rewise {
 namespace {
@@ -33,42 +33,6 @@ Json steps_json(const TaskData& task) {
     sum += seconds;
   }
   return sum > 0 ? json : Json(nullptr);
-}
-
-// Estimates at one temperature, by name.
-Json estimates_json(const TemperatureResult& r) {
-  Json row;
-  const auto add = [&](std::string_view name, Value value) {
-    Json& json_of = row[std::string(name)] = value_json(value);
-    if (const auto tau = r.tau.find(name); tau != r.tau.end()) {
-      json_of["tau"] = std::isfinite(tau->second.error) ? Json(tau->second.value) : Json(nullptr);
-    }
-  };
-  for (std::size_t k = 0; k < observables().size(); ++k) {
-    if (!observables()[k].compares_sizes) add(observables()[k].name, r.observables[k]);
-  }
-  row["cluster_fraction"] = value_json(r.cluster_fraction);
-  if (std::isfinite(r.clusters.m4.value)) {
-    row["improved"] = {{"m2", value_json(r.clusters.m2)},
-                       {"m4", value_json(r.clusters.m4)},
-                       {"binder", value_json(r.clusters.binder)}};
-  }
-  for (std::size_t k = 0; k < r.overlaps.size(); ++k) {
-    add(overlap_observables()[k].name, r.overlaps[k]);
-  }
-  for (std::size_t k = 0; k < r.staggered.size(); ++k) {
-    add(staggered_observables()[k].name, r.staggered[k]);
-  }
-  for (std::size_t k = 0; k < r.in_field.size(); ++k) {
-    add(field_observables()[k].name, r.in_field[k]);
-  }
-  return row;
-}
-
-// Replaces all numbers by null.
-Json without_numbers(Json json) {
-  for (auto& value : json) value = value.is_object() ? without_numbers(value) : Json(nullptr);
-  return json;
 }
 
 // A lower bound has no error. It is shown even if a check rejects the values.
@@ -209,27 +173,10 @@ std::string checks_text(const CheckedRun& run, const std::vector<std::string>& w
                          to_string(run.checks[t].status), reason);
     }
   }
-  if (std::ranges::all_of(run.checks, &RunCheck::ok)) {
-    std::vector<std::string> passed = run.checks.front().passed;
-    std::erase_if(passed, [&](const std::string& text) {
-      return !std::ranges::all_of(run.checks, [&](const RunCheck& check) {
-        return std::ranges::find(check.passed, text) != check.passed.end();
-      });
-    });
-    std::vector<double> short_at;  // temperatures at which a tau is only a lower bound
-    for (const TemperatureResult& result : run.results) {
-      const auto is_bound = [](const auto& tau) {
-        return std::isfinite(tau.second.value) && !std::isfinite(tau.second.error);
-      };
-      if (std::ranges::any_of(result.tau, is_bound)) short_at.push_back(result.temperature);
-    }
-    if (!passed.empty() && short_at.empty()) {
-      out += fmt::format("All checks passed: {}.\n", fmt::join(passed, ", "));
-    } else if (!passed.empty()) {
-      out += fmt::format(
-          "No check failed ({}), but the measurements are too few to determine tau at T = {}.\n",
-          fmt::join(passed, ", "), fmt::join(short_at, ", "));
-    }
+  if (const std::string few = undetermined_tau(run); !few.empty()) {
+    out += fmt::format("{}.\n", few);
+  } else if (const auto passed = passed_checks(run); !passed.empty()) {
+    out += fmt::format("All checks passed: {}.\n", fmt::join(passed, ", "));
   }
   for (const std::string& line : warnings) out += fmt::format("warning: {}\n", line);
   return out.empty() ? out : "\n" + out;
@@ -277,39 +224,6 @@ Json run_json(const TaskData& task, const CheckedRun& run,
   json["updates_per_ns"] = updates_per_ns(task);
   if (const Json steps = steps_json(task); !steps.is_null()) json["cluster_steps"] = steps;
   return json;
-}
-
-ResultRecord result_record(const TaskData& task, const CheckedRun& run) {
-  ResultRecord record;
-  record.energy_unit = units_of(task).energy;
-  const auto put = [&](std::string name, const std::string& unit_of, const Json& from) {
-    ResultColumn& column = record.columns[std::move(name)];
-    for (const Symbol& symbol : symbols()) {
-      if (is_called(symbol, unit_of)) column.unit = symbol.unit;
-    }
-    const auto add = [&from](std::vector<double>& values, const char* what) {
-      values.push_back(from[what].is_null() ? std::nan("") : from[what].get<double>());
-    };
-    add(column.value, "value");
-    add(column.error, "error");
-    if (from.contains("tau")) add(column.tau, "tau");
-  };
-  for (std::size_t k = 0; k < run.results.size(); ++k) {
-    if (k > 0) record.status += ',';
-    record.status += to_string(run.checks[k].status);
-    Json estimates = estimates_json(run.results[k]);
-    if (!run.checks[k].ok()) estimates = without_numbers(estimates);
-    for (const auto& [name, value] : estimates.items()) {
-      if (value.contains("value")) {
-        put(name, name, value);
-        continue;
-      }
-      for (const auto& [moment, of_moment] : value.items()) {
-        put(fmt::format("{}_{}", name, moment), moment, of_moment);
-      }
-    }
-  }
-  return record;
 }
 
 std::string run_table(const TaskData& task, const CheckedRun& run,

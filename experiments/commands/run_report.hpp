@@ -12,8 +12,6 @@ namespace rewise {
 // Numbers rejected by a check are null and appear under "candidate".
 Json run_json(const TaskData& task, const CheckedRun& run,
               const std::vector<std::string>& warnings);
-// The same averages for the file of the run.
-ResultRecord result_record(const TaskData& task, const CheckedRun& run);
 // Ends with a newline. Values are written as 2.3772(4), or "-" with the reasons if a check rejects
 // them. `warnings`: further lines, without the reasons. Includes the definition of tau.
 std::string run_table(const TaskData& task, const CheckedRun& run,

@@ -121,9 +121,10 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
     const double value = (*values)(k);
     const std::optional<std::int32_t> units = to_fixed(value);
     if (!units) {
-      throw Error(ExitCode::data, fmt::format("{}: {} of {} {} is out of range (0, or {} to {} in "
-                                              "absolute value)",
-                                              name, value, item, k, kMinCoupling, kMaxCoupling));
+      throw Error(ExitCode::data,
+                  fmt::format("{}: {} of {} {} is out of range (0, or from {} to below {} in "
+                              "absolute value; the value is rounded to a multiple of 2^-20)",
+                              name, value, item, k, kMinCoupling, kMaxCoupling));
     }
     all.push_back(*units);
   }

@@ -144,8 +144,8 @@ void bind_errors(nb::module_&) {
         default:
           break;
       }
-      const nb::object type = nb::module_::import_("rewise.errors").attr(name);
-      PyErr_SetString(type.ptr(), error.what());
+      const nb::object errors = nb::module_::import_("rewise.errors");
+      PyErr_SetObject(errors.attr(name).ptr(), errors.attr("as_arguments")(error.what()).ptr());
     }
   });
 }

@@ -12,7 +12,7 @@
 #include "analysis/series/moments.hpp"
 #include "analysis/series/observables.hpp"
 #include "src/python/bindings.hpp"
-#include "src/study/run_check.hpp"
+#include "src/study/run_estimates.hpp"
 
 namespace rewise::python {
 namespace {
@@ -81,8 +81,7 @@ nb::dict estimates_of(const TaskData& task) {
       return ValueWithTau{r.clusters.*member, {kNan, kNan}};
     };
   };
-  const auto put_all = [&](std::span<const Observable> which,
-                           std::vector<Value> TemperatureResult::*values) {
+  const auto put_all = [&](const auto& which, std::vector<Value> TemperatureResult::*values) {
     for (std::size_t o = 0; o < which.size(); ++o) {
       const std::string name(which[o].name);
       put(name.c_str(), [&](const TemperatureResult& r) {
@@ -95,6 +94,7 @@ nb::dict estimates_of(const TaskData& task) {
   put_all(observables(), &TemperatureResult::observables);
   put_all(staggered_observables(), &TemperatureResult::staggered);
   put_all(field_observables(), &TemperatureResult::in_field);
+  put_all(overlap_observables(), &TemperatureResult::overlaps);
   put("cluster_fraction", [](const TemperatureResult& r) {
     return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
   });
@@ -165,11 +165,13 @@ nb::object exchange_of(const TaskData& task) {
 }
 
 // Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
-nb::list list_of(std::span<const Observable> observables) {
+nb::list list_of(const auto& observables) {
   nb::list all;
-  for (const Observable& o : observables) {
+  for (const auto& o : observables) {
+    bool compares_sizes = false;
+    if constexpr (requires { o.compares_sizes; }) compares_sizes = o.compares_sizes;
     all.append(nb::make_tuple(std::string(o.name), std::string(o.symbol), std::string(o.label),
-                              o.compares_sizes));
+                              compares_sizes));
   }
   return all;
 }
@@ -189,6 +191,7 @@ void bind_results(nb::module_& module) {
   module.def("observables", [] { return list_of(observables()); });
   module.def("staggered_observables", [] { return list_of(staggered_observables()); });
   module.def("field_observables", [] { return list_of(field_observables()); });
+  module.def("overlap_observables", [] { return list_of(overlap_observables()); });
   nb::class_<TaskData>(module, "Data")
       .def_static("load", &loaded)
       .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })
@@ -204,14 +207,23 @@ void bind_results(nb::module_& module) {
       .def("warnings",
            [](const TaskData& task) {
              nb::gil_scoped_release released;
-             return warnings_of(task);
+             return notes_of(checked_run(task));
            })
       .def("series", &series_of)
       .def_prop_ro("columns", &columns_of)
       .def("estimates", &estimates_of)
       .def("left_out", &left_out_of)
       .def("exchange", &exchange_of)
-      .def("save", [](const TaskData& task, const std::string& path) {
+      .def("save", [](TaskData& task, const std::string& path) {
+        if (task.results.columns.empty() && task.bond_sum.time() > 0) {
+          ResultRecord results;
+          {
+            nb::gil_scoped_release released;
+            results = result_record(task, checked_run(task));
+          }
+          // With the GIL, and once: other threads may be writing the task.
+          if (task.results.columns.empty()) task.results = std::move(results);
+        }
         nb::gil_scoped_release released;
         save_new_task(path, task);
       });

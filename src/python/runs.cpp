@@ -13,7 +13,7 @@
 #include "src/study/engines.hpp"
 #include "src/study/ergodicity.hpp"
 #include "src/study/need.hpp"
-#include "src/study/run_check.hpp"
+#include "src/study/run_estimates.hpp"
 
 namespace rewise::python {
 
@@ -50,7 +50,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
     if (!settings.exchange) {
       throw Error(ExitCode::usage,
                   "temperature: 'from' and 'to' choose temperatures for exchange=True (without it, "
-                  "give a list)");
+                  "give a list, or also 'count')");
     }
     if (!(range->from > 0 && range->from < range->to)) {
       throw Error(ExitCode::usage,
@@ -123,8 +123,9 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
   return options;
 }
 
-Notes warnings_of(const TaskData& data) {
-  Notes notes = rewise::warnings_of(checked_run(data));
+Notes notes_of(const CheckedRun& run) {
+  Notes notes = rewise::warnings_of(run);
+  if (const std::string few = undetermined_tau(run); !few.empty()) notes.push_back(few);
   for (std::string& line : notes) line.insert(0, "warning: ");
   return notes;
 }
@@ -143,6 +144,11 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   TaskJob job{spec, paths};
   job.progress = listener.done;  // stop_requested_now() (long_call.cpp) tells whether to end
   job.note = [&](const std::string& line) { notes.push_back(line); };
+  std::optional<CheckedRun> of_file;
+  job.add_results = [&](TaskData& data) {
+    of_file = checked_run(data);
+    data.results = result_record(data, *of_file);
+  };
   TaskResult result = run_task(std::move(job), run);
   if (result.outcome == TaskOutcome::held) {
     throw Error(ExitCode::held, fmt::format("'{}' is in use by {}", settings.out, result.message));
@@ -151,7 +157,8 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
     throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));
   }
   result.data.configuration = configuration_of(spec);
-  for (std::string& line : warnings_of(result.data)) notes.push_back(std::move(line));
+  const Notes warnings = notes_of(of_file ? *of_file : checked_run(result.data));
+  notes.insert(notes.end(), warnings.begin(), warnings.end());
   return std::move(result.data);
 }
 

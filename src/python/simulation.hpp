@@ -20,6 +20,7 @@
 #include "src/store/task_file.hpp"
 #include "src/study/config.hpp"
 #include "src/study/halves.hpp"
+#include "src/study/run_check.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise::python {
@@ -71,7 +72,7 @@ inline bool on_device(const EngineOptions& options) {
 }
 
 // Problems of the results, in the words of `rewise run`.
-Notes warnings_of(const TaskData& data);
+Notes notes_of(const CheckedRun& run);
 
 // `rewise run` without its output: equal settings give an equal trajectory hash. Throws Error.
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,

@@ -6,6 +6,7 @@
 
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/engine/registry.hpp"
 #include "src/python/bindings.hpp"
 #include "src/study/build_info.hpp"
 
@@ -190,6 +191,15 @@ nb::tuple device_sums_of(nb::handle self, bool scalar) {
   return device_array(sums, device, shape, strides, nb::dtype<std::int64_t>(), 8, self);
 }
 
+// Name of each engine in files -> its name.
+nb::dict engines() {
+  nb::dict names;
+  for (const EngineTraits& engine : engine_registry()) {
+    names[std::string(engine.stored_name).c_str()] = std::string(engine.name);
+  }
+  return names;
+}
+
 nb::list devices() {
   CudaReport report;
   {
@@ -304,6 +314,7 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("device", [](Simulation& self) { return self.device(); })
       .def_prop_ro("threads", [](Simulation& self) { return self.threads(); });
   module.def("devices", &devices);
+  module.def("engines", &engines);
   module.attr("version") = build_info().version;
   module.attr("revision") = build_info().revision;
 }

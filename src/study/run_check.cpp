@@ -1,6 +1,7 @@
 #include "src/study/run_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>
@@ -286,6 +287,32 @@ CheckedRun checked_run(const TaskData& task) {
     run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
   }
   return run;
+}
+
+std::vector<std::string> passed_checks(const CheckedRun& run) {
+  if (!std::ranges::all_of(run.checks, &RunCheck::ok)) return {};
+  std::vector<std::string> passed = run.checks.front().passed;
+  std::erase_if(passed, [&](const std::string& text) {
+    return !std::ranges::all_of(run.checks, [&](const RunCheck& check) {
+      return std::ranges::find(check.passed, text) != check.passed.end();
+    });
+  });
+  return passed;
+}
+
+std::string undetermined_tau(const CheckedRun& run) {
+  std::vector<double> short_at;
+  for (const TemperatureResult& result : run.results) {
+    const auto is_bound = [](const auto& tau) {
+      return std::isfinite(tau.second.value) && !std::isfinite(tau.second.error);
+    };
+    if (std::ranges::any_of(result.tau, is_bound)) short_at.push_back(result.temperature);
+  }
+  const std::vector<std::string> passed = passed_checks(run);
+  if (passed.empty() || short_at.empty()) return "";
+  return fmt::format(
+      "No check failed ({}), but the measurements are too few to determine tau at T = {}",
+      fmt::join(passed, ", "), fmt::join(short_at, ", "));
 }
 
 std::vector<std::string> warnings_of(const CheckedRun& run, bool reasons) {

@@ -65,6 +65,13 @@ struct CheckedRun {
 
 CheckedRun checked_run(const TaskData& task);
 
+// The checks that passed at all temperatures; none if one of them rejects values.
+std::vector<std::string> passed_checks(const CheckedRun& run);
+
+// "No check failed (..), but the measurements are too few to determine tau at T = 2.3": if no check
+// rejects values, but some tau is only a lower bound; otherwise "".
+std::string undetermined_tau(const CheckedRun& run);
+
 // "0.52", "9.7", "104": formats a lower bound without an exponent.
 std::string two_digits(double x);
 

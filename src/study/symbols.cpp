@@ -1,4 +1,4 @@
-#include "experiments/commands/help_symbols.hpp"
+#include "src/study/symbols.hpp"
 
 #include <algorithm>
 #include <string>
