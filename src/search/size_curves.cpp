@@ -12,8 +12,9 @@
 namespace rewise {
 namespace {
 
-// A row has no values if a larger share of its graphs have series that are too short to determine
-// tau_int, and little was dropped before them.
+// With couplings, where ordered and random starts may agree long before equilibrium, a row has no
+// values if a larger share of its graphs have series that are too short to determine tau_int, and
+// little was dropped before them.
 constexpr double kUnknownShare = 0.1;
 
 // A single graph has no spread: its values have no error.
@@ -330,7 +331,7 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
       if (t < graphs[g].stuck.size() && !graphs[g].stuck[t].empty()) stuck.push_back(g);
       const auto row = static_cast<Eigen::Index>(t);
       const double of_graph = row < graphs[g].tau_bound.size() ? graphs[g].tau_bound(row) : 0;
-      if (dropped >= kStartTaus * of_graph) continue;
+      if (config.model.is_ferromagnet() || dropped >= kStartTaus * of_graph) continue;
       unknown.push_back(g);
       bound = std::max(bound, of_graph);
     }

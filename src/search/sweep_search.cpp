@@ -92,7 +92,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
         equilibrium_cure(config)));
     blank_refused(size, point.curves.back());
   }
-  for (const auto blank : {blank_stuck, blank_drifting, blank_off_identity}) {
+  // Signs of a lack of equilibrium first, then a lack of signs of equilibrium.
+  for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck}) {
     std::ranges::move(blank(config, size, point.curves.back()), std::back_inserter(point.warnings));
   }
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
