@@ -145,7 +145,8 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
 void add_how_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "How");
   add_whole(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
-  add_text(app, "--seconds", o.seconds, "TIME", "duration of an interval, such as 0.5s; half of it at least");
+  add_text(app, "--seconds", o.seconds, "TIME",
+           "duration of an interval, such as 0.5s; half of it at least");
   add_whole(
       app, "--equilibrate", o.equilibrate, 0, 1u << 30,
       "cycles before the timing. multispin: a sweep and 4 Wolff\nupdates, but with couplings "
