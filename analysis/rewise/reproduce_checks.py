@@ -47,7 +47,7 @@ def find_metric(data, keys, metric, origin):
 
 def size_of(word, data):
     """Replaces SMALLEST and LARGEST, as values of the key `size`, by the smallest and largest edge
-    of the run. Runs have different sizes at different scales."""
+    of the run. The sizes of a run depend on the scale ("quick" or "paper")."""
     if word not in ("SMALLEST", "LARGEST"):
         return word
     sizes = [float(row["keys"]["size"]) for row in data["metrics"] if "size" in row["keys"]]
@@ -142,7 +142,8 @@ def less(left, right):
 
 
 def factor_text(left, right):
-    """", by a factor of 2.5(1)", always above 1; "" for bounds and values that are not positive."""
+    """", by a factor of 2.5(1)", always above 1; "" for bounds, and if a value is not positive or
+    not finite."""
     a, b = left.value, right.value
     if left.beyond or right.beyond or not (0 < a.value < math.inf and 0 < b.value < math.inf):
         return ""
@@ -184,7 +185,7 @@ def judge_least(check, results):
 
 
 def judge_near(check, results):
-    """Judges whether both sides are equal within the tolerance."""
+    """Judges whether both sides are equal within the tolerance plus NEAR_ERRORS standard errors."""
     left, right, left_text, right_text = sides_of(check, results)
     off = abs(left.value.value - right.value.value)
     text = f"{left_text} and {right_text}"

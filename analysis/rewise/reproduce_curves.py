@@ -17,7 +17,8 @@ class Value(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """A time: median of the repeats with its error, shortest and longest repeat."""
+    """A time, or a ratio of times: median of the repeats, its error, and the smallest and largest
+    value."""
     value: float
     error: float = math.nan
     low: float = math.nan
@@ -77,13 +78,13 @@ def value_json(value):
 
 
 def value_of_json(entry):
-    """The Value of a JSON object {"value", "error"}; null becomes NaN."""
+    """The Value of a JSON object from value_json(); null becomes NaN."""
     value, error = (math.nan if entry[key] is None else entry[key] for key in ("value", "error"))
     return Value(math.inf if entry.get("infinite") else value, error)
 
 
 def new_set(version, kind, about, notes=()):
-    """An empty set of curves, computed by this version of rewise."""
+    """A set without curves. `version` is that of the rewise that computes them."""
     return {"format": "rewise curves", "format_version": 1, "version": version, "kind": kind,
             "about": about, "tables": {}, "metrics": [], "notes": list(notes)}
 
@@ -106,7 +107,7 @@ def add_point(data, table, keys, columns):
 
 
 def add_metrics(data, keys, values):
-    """Adds a row of metrics: {name: Value, Timing or number without an error}."""
+    """Adds a row of metrics: {name: Value, Timing or number}. A number gets the error 0."""
     row = {name: value_json(value if isinstance(value, tuple) else Value(value, 0))
            for name, value in values.items()}
     data["metrics"].append({"keys": keys, "values": row})
@@ -180,6 +181,6 @@ def metrics_table(data):
 
 
 def finished(data, folder):
-    """Writes the set. Returns the set and its text."""
+    """Writes the set into the folder. Returns the set, and its metrics and notes as text."""
     write_set(data, folder)
     return data, "\n".join([metrics_table(data).rstrip("\n"), *data["notes"]])

@@ -21,7 +21,8 @@ from .errors import AbsentError, DataError, module
 
 
 def jackknife_covariance(first, second=None):
-    """Covariance [k, l] of jackknife samples [members, k] and [members, l] of the same members."""
+    """Covariance [k, l] of jackknife samples [n, k] and [n, l]. Sample i of both leaves out the
+    same graph."""
     first = np.asarray(first)
     second = first if second is None else np.asarray(second)
     n = len(first)
@@ -34,10 +35,10 @@ def _obs(value, left_out, name):
 
 
 class SizeSamples:
-    """Samples of one size at one p: `name`, `extents`, `sites`, `graphs`, `temperature`
-    [temperature]. `value` and `left_out` are dicts by observable ("energy", "m2", "binder", ..) of
-    arrays [temperature] and [graphs, temperature]; both are empty if there are too few graphs.
-    Values are not corrected for bias."""
+    """Samples of one size at one p. Attributes: `name`, `extents`, `sites`, `graphs` (their number)
+    and `temperature`, an array. `value` and `left_out` are dicts with a key for each observable
+    ("energy", "m2", "binder", ..), of arrays [temperature] and [graphs, temperature]. Both are
+    empty if there are too few graphs. Values are not corrected for bias."""
 
     def __init__(self, name, group):
         self.name = name
@@ -67,9 +68,10 @@ class SizeSamples:
 
 
 class Number:
-    """An extrapolated number, such as Tc. `error` is its statistical error, `systematic` the other
-    one, which the samples do not contain. `left_out` is a dict: for the name of each size that was
-    used, the samples [graphs]."""
+    """An extrapolated number, such as Tc. `error` is its statistical error. `systematic` is its
+    systematic error, which the samples do not contain. `left_out` is a dict of samples [graphs];
+    its keys are the names of the SizeSamples (or TreeSamples) that were used. `uncorrected` is the
+    estimate from all graphs without correction for bias: the samples scatter around it."""
 
     def __init__(self, group, names):
         self.value, self.error = float(group.attrs["value"]), float(group.attrs["error"])
@@ -84,8 +86,8 @@ class Number:
                          for name, samples in self.left_out.items() if name in other.left_out))
 
     def obs(self):
-        """A pyerrors.Obs with an ensemble for each size. Its error is the plain jackknife error of
-        the samples. `error` also accounts for their small number."""
+        """A pyerrors.Obs with an ensemble for each size. Its error is the jackknife error of the
+        samples. The attribute `error` also accounts for their small number."""
         total = None
         for name, samples in self.left_out.items():
             own = _obs(self.uncorrected, samples, name) - self.uncorrected

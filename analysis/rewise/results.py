@@ -119,9 +119,9 @@ class Observable(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class SeriesMap(Mapping):
-    """The measured series by name, each [temperature, time, replica] (overlaps: [temperature, time,
-    pair of replicas]). Per site, floats: "energy",
-    "magnetisation". Integers as they were measured: "bond_sum", "magnetisation_sum" and, with
+    """The measured series by name, each [temperature, time, replica]. The last axis is the pair of
+    replicas for overlaps, and has length 1 for counts of exchanges. Floats, per site: "energy" and
+    "magnetisation". Integers, as they were measured: "bond_sum", "magnetisation_sum" and, with
     cluster updates, sums over the updates between two measurements, such as "cluster_size".
     `columns` describes each integer series."""
 
@@ -263,7 +263,8 @@ class Results:
     @property
     def configuration(self) -> dict[str, str]:
         """All settings that determine the numbers, as strings: "sampling.schedule" -> "1:1". Files
-        store the engines by older names (src/store/FORMATS.md); here they are those of today."""
+        store old names of the engines (src/store/FORMATS.md); here they are replaced by the current
+        names."""
         found = self._data.configuration
         if (engine := found.get("sampling.engine")) is not None:
             found["sampling.engine"] = _core.engines().get(engine, engine)
@@ -350,8 +351,9 @@ class Results:
                 if name in OBSERVABLES or np.isfinite(self._estimates[name][0]).any()]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """A dict of arrays [temperature]: "temperature", "energy", "energy_error" and, for averages
-        of series, "energy_tau" and "energy_tau_error" (NaN: tau is a lower bound), .."""
+        """A dict of arrays [temperature]: "temperature" and, for each observable, such as the
+        energy, "energy", "energy_error" and, if it is an average of a series, "energy_tau" and
+        "energy_tau_error". If the last one is NaN, tau is a lower bound."""
         found = Named("columns", {"temperature": self.temperature})
         for name in self._measured:
             one = getattr(self, name)
@@ -366,8 +368,8 @@ class Results:
         return pandas.DataFrame(self.columns()).set_index("temperature")
 
     def to_xarray(self) -> Any:
-        """An xarray.Dataset: series [temperature, time, replica]; values, errors and tau
-        [temperature]."""
+        """An xarray.Dataset: "energy_series" and "magnetisation_series" [temperature, time,
+        replica], and columns() [temperature]. The coordinate "time" counts cycles."""
         xarray = module("xarray", "to_xarray()")
         variables = {f"{name}_series": (("temperature", "time", "replica"), self.series[name])
                      for name in ("energy", "magnetisation")}
@@ -381,9 +383,10 @@ class Results:
 
     def to_pyerrors(self) -> dict[str, list[Any]]:
         """A dict: name -> list of pyerrors.Obs, one per temperature, after gamma_method(). Each
-        temperature is an ensemble, each replica a replicum of it. e, |m|, m2 and m4 are primary
-        observables; U, C and chi are derived from them. Temperatures are uncorrelated: they share
-        the graph, but no random numbers. With replica exchange, all of them are one ensemble."""
+        temperature is an ensemble, and each replica is a replicum of it (the words of pyerrors). e,
+        |m|, m2 and m4 are primary observables; U, C and chi are derived from them. Temperatures are
+        uncorrelated: they share the graph, but no random numbers. With replica exchange they are
+        correlated, and all of them are one ensemble."""
         pyerrors = module("pyerrors", "to_pyerrors()")
         ensemble = self.hash if self.exchange else f"{self.hash}-T{{:g}}"
         names = [f"{ensemble}|r{r:04d}" for r in range(self.replicas)]
@@ -407,8 +410,8 @@ class Results:
         return found
 
     def save(self, path: arguments.Path) -> None:
-        """Writes a task file (HDF5) with the groups of that of `rewise run --out`; `rewise plot`
-        draws it. HeldError if the file exists."""
+        """Writes a task file (HDF5) with the same groups as the file of `rewise run --out`.
+        `rewise plot` draws it. HeldError if the file exists."""
         self._data.save(arguments.path("path", path))
 
     def plot(self, *names: str, axes: Any = None) -> Any:

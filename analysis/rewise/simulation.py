@@ -1,9 +1,9 @@
 """Simulations of one graph: simulate() runs to the end and returns Results; the caller advances a
 Simulation step by step.
 
-A cycle is M sweeps of the local update and then W updates of the cluster update (schedule "M:W") in
-every replica. Half of the replicas start ordered, half random; they are in equilibrium when both
-halves agree. The trajectory is that of `rewise run` with the same options and seed, bit for bit, on
+A cycle is M sweeps and then W cluster updates of every replica (schedule "M:W"). By default half of
+the replicas start ordered and half random, and the agreement of both halves is a check of
+equilibrium. The trajectory is that of `rewise run` with the same options and seed, bit for bit, on
 any device and with any number of threads.
 """
 
@@ -25,7 +25,8 @@ from .results import Results
 
 Temperatures = arguments.Reals | Mapping[str, float]  # for type checkers
 
-MOST_AUTO = 1 << 17  # cycles after which equilibrate="auto" gives up
+# Limit of the cycles of equilibrate="auto". The last window within it ends at cycle 102400.
+MOST_AUTO = 1 << 17
 MOST_SITES = 2**32 - 1  # of a Graph
 
 
@@ -55,13 +56,14 @@ def _settings(graph, temperature, **given):
 
 
 def default_seed(graph):
-    """The seed of a run on this graph if none is given. Runs on different networks then have
-    different random numbers."""
+    """The seed of a run on this graph if none is given: the graph's, so that runs on networks with
+    different seeds have different random numbers, or 1 if the graph is imported."""
     return graph.seed if graph.rule != "imported" else 1
 
 
 def temperatures(given):
-    """The settings of a number, a list, or {"from": .., "to": ..} with or without "count"."""
+    """The settings for temperatures that are given as a number, a list, or {"from": .., "to": ..}
+    with or without "count"."""
     if not isinstance(given, Mapping):
         return {"temperature": arguments.reals("temperature", given)}
     if "count" not in given:
@@ -70,7 +72,7 @@ def temperatures(given):
     count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
-    # As equal_steps() in src/study/parse.cpp, bit by bit.
+    # The same numbers as of equal_steps() in src/study/parse.cpp, bit for bit.
     steps = (1e12 * (low + (high - low) * (k / (count - 1))) for k in range(count))
     return {"temperature": [math.copysign(math.floor(abs(step) + 0.5), step) / 1e12
                             for step in steps]}
@@ -116,17 +118,18 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     """Simulates one graph at one or more temperatures and returns Results.
 
     temperature: J = k_B = 1; a number, a list, or {"from": 0.8, "to": 2.0, "count": 7} for equal
-        steps. With exchange also {"from": 0.8, "to": 2.0}: chooses temperatures between these, from
-        a short scan of the specific heat, so that a fraction of 0.3 or more of the exchanges is
-        accepted.
+        steps. With exchange also {"from": 0.8, "to": 2.0}: chooses temperatures in this range, so
+        that 30% or more of the exchanges are accepted. Short pilot runs, which measure the specific
+        heat, precede the choice.
     schedule: "M:W", a cycle of M local sweeps and W cluster updates. It may name its updates:
         "swendsen-wang/1:4", "glauber/1:0".
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
         of each cycle, replicas may exchange their spins with those at the next temperature. For
         spin glasses. Results.exchange has acceptance and round trips.
-    houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)): once per cycle, clusters of
-        two replicas of a temperature flip in both, without rejection. For spin glasses in two
-        dimensions.
+    houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)), once per cycle: in a
+        cluster, the spins of two replicas at the same temperature are equal everywhere, or opposite
+        everywhere. It flips in both with probability 1/2 (in a field only if they are opposite),
+        which conserves the sum of their energies. For spin glasses in two dimensions.
     replicas: independent replicas per temperature; a multiple of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
@@ -141,8 +144,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         (all random).
     seed: of the random numbers of the run, 0..2^64 - 1. None: that of the graph if it was built by
         rewire(), else 1. Runs with the same seed share random numbers, also on different graphs, so
-        that their errors are correlated: give different seeds to runs that are averaged. A run that
-        `out` contains is continued with its own seed only (HeldError).
+        that their errors are correlated: give different seeds to runs that are averaged. HeldError
+        if `out` contains a run with another seed.
     engine: "multispin" (32 Ising replicas per word), "bytespin" (a byte per site), "bitlattice"
         (a bit per site, schedule "M:0"), or "auto".
     device: "auto", "cpu", "cuda", "cuda:1"; DeviceError if it is not available.
@@ -165,12 +168,13 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         `measure` adds measurements.
     progress: whether to show a progress bar (needs tqdm); None: in terminals and notebooks.
 
-    If a check fails (hot and cold starts still differ, or errors are underestimated), the values
-    are NaN, and Results.status and Results.reasons say why. Warnings are RuntimeWarnings and are
-    kept in Results.warnings. One of them says at which temperatures the measurements are too few to
-    determine tau, which is then a lower bound (help(rewise.Observable)). Errors: UsageError;
-    HeldError if `out` contains another run; DataError if it is damaged; Error if equilibrate="auto"
-    finds no equilibrium within 131072 cycles.
+    If a check fails at a temperature (hot and cold starts still differ, or errors are
+    underestimated), the values there are NaN, and Results.status and Results.reasons say why.
+    Warnings are RuntimeWarnings and are kept in Results.warnings. One of them says at which
+    temperatures the measurements are too few to determine tau, which is then a lower bound
+    (help(rewise.Observable)). Errors: UsageError; HeldError if `out` contains another run;
+    DataError if it is damaged; Error if equilibrate="auto" finds no equilibrium within 102400
+    cycles.
 
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
@@ -225,8 +229,8 @@ def _simulate_auto(core, settings, progress):
 
 def devices() -> list[dict[str, str]]:
     """The CUDA devices of this machine, a dict for each: "name" ("cuda:0", for `device`), "model",
-    and "unfit", the reason why it cannot be used ("": it can). Empty without CUDA devices, or if
-    the package was built without CUDA."""
+    and "unfit", the reason why it cannot be used ("" if it can). The list is empty without CUDA
+    devices, or if the package was built without CUDA."""
     return _core.devices()
 
 
@@ -260,9 +264,10 @@ class Simulation:
     """A simulation that its caller advances by run(), measure(), record() or iterate(). For the
     arguments see simulate().
 
-    Thread-safe: a call waits until earlier calls return; only `cycles` returns at once. Ctrl-C may
-    interrupt a cycle; the next call completes that cycle first. Handlers of other signals may call
-    save() and read properties while the simulation runs, so that a job can write a checkpoint
+    Thread-safe: a call waits until earlier calls return. Only `cycles` and the properties that
+    never change (`temperature`, `replicas`, `engine`, `device`, `threads`) return at once. Ctrl-C
+    may interrupt a cycle; the next call completes that cycle first. Handlers of other signals may
+    call save() and read properties while the simulation runs, so that a job can write a checkpoint
     before it is killed. In these handlers, calls that change the simulation raise UsageError.
     """
 
@@ -388,7 +393,7 @@ class Simulation:
         return found[0] if self._scalar else np.stack(found)
 
     def spins_of(self, replica: int, temperature: int = 0) -> np.ndarray:
-        """Spins of one replica at one temperature, by index: uint8 [*extents reversed]."""
+        """Spins of the replica and temperature with these indices: uint8 [*extents reversed]."""
         one = self._core.spins(
             arguments.index("temperature", temperature, len(self.temperature)),
             arguments.index("replica", replica, self.replicas), 1)
@@ -426,7 +431,7 @@ class Simulation:
 
     def save(self, path: arguments.Path) -> None:
         """Writes a task file (.h5) with state and series, from which restore() continues. Replaces
-        an existing file atomically. It has no group /results; the file of results.save() has."""
+        an existing file atomically. Unlike the file of results.save(), it has no group /results."""
         self._core.save(arguments.path("path", path))
 
     @property

@@ -3,9 +3,9 @@
     python3 -m rewise.square_lattice TC-TABLE.csv [--p P ..] [--out NEW.csv]
 
 Solves the tree condition (analysis/README.md, "Tree condition without simulation") for the p of an
-existing table and those of --p. Rule `add` is exact at all p. Rules `rewire` and `swap` are treated
-to first order in p, up to p = 3.2e-4. Compares the simulated values of the table with the results,
-and writes a table that rewise.plots.tc_table reads.
+existing table and those of --p. The condition is exact at all p for rule `add`. For the rules
+`rewire` and `swap` it is of first order in p and is solved up to p = 3.2e-4. Compares the simulated
+values of the table with the results, and writes a table that rewise.plots.tc_table reads.
 """
 
 import argparse
@@ -30,11 +30,12 @@ LARGEST = 3.2e-4  # largest p at which the first order in p is used
 class Susceptibility:
     """X(beta) = <M^2>/N of the square lattice above Tc.
 
-    Near Tc it is A tau^(-7/4) s^(-1/2) (1 + tau^2/2 - tau^4/12) + B with s = sinh(2 beta) and
-    tau = (1/s - s)/2 (the source of SERIES); B is nearly constant. The first term is expanded in
-    powers (1 - v/v_c)^(k - 7/4), and the six leading powers are summed in closed form. Their
-    coefficients are subtracted from SERIES, and the remainder is summed term by term. It falls as
-    1/n^2, with different amplitudes for even and odd n, and is extrapolated in this form.
+    Near Tc it is A tau^(-7/4) s^(-1/2) (1 + tau^2/2 - tau^4/12) + B with s = sinh(2 beta),
+    tau = (1/s - s)/2 and A = AMPLITUDE (2 sqrt(2)/Tc)^(7/4) (the source of SERIES); B is nearly
+    constant. The first term is expanded in powers (1 - v/v_c)^(k - 7/4), and the six leading powers
+    are summed in closed form. Their coefficients are subtracted from SERIES. The remaining
+    coefficients, times v_c^n, fall as 1/n^2 with different amplitudes for even and odd n. They are
+    extrapolated in this form to n = 3999 and summed term by term.
     """
 
     def __init__(self, terms=len(SERIES)):
@@ -88,8 +89,8 @@ def diluted(beta, removed):
 
 
 def log_lambda(rule, p, temperature, susceptibility):
-    """ln lambda of the tree condition lambda = 1; infinity below the transition temperature of the
-    lattice without shortcuts."""
+    """ln lambda of the tree condition lambda = 1; infinity at and below the transition temperature
+    of the lattice without its shortcuts."""
     beta = 1 / temperature
     t = math.tanh(beta)
     if rule == "add":
@@ -136,9 +137,9 @@ def sizes():
 
 def tc_with_error(rule, p):
     """Tc and its error. The error of the series is the difference from a series with two terms
-    fewer. `rewire` and `swap` add the error of the first order in p: in simulations at p = 0.003
-    and 0.01 the higher orders raise Tc by 0.3 p (Tc - Tc(0)); the error used is p (Tc - Tc(0)),
-    since the factor 0.3 may grow slowly as p falls."""
+    fewer. For `rewire` and `swap`, the neglected orders in p contribute p (Tc - Tc(0)) to the
+    error. In simulations at p = 0.003 and 0.01 they raise Tc by only 0.3 times that, but the factor
+    may grow slowly as p falls."""
     value, shorter = (critical_temperature(rule, p, size) for size in sizes())
     of_series = abs(value - shorter)
     of_order = 0 if rule == "add" else p * (value - 1 / CRITICAL)

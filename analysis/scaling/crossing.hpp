@@ -1,11 +1,12 @@
 // Crossings of the curves of two sizes: U (Binder, Z. Phys. B 43, 119 (1981)) or sqrt(N) m^2.
 //
-// Both are larger for the larger size below Tc and smaller above, so the root sought is the one
-// where (larger - smaller) falls through zero. Curves are interpolated by Floater-Hormann
-// rational functions of order 3 (error ~ spacing^4); roots are found by TOMS 748, a bracketing
-// method. Noise can produce several roots where both curves are flat. Then the crossing is the root
-// that best separates positive from negative differences; for a leave-one-out curve it is the root
-// nearest to that one.
+// Below Tc, both observables are larger for the larger size; above Tc, for the smaller size. The
+// crossing is therefore a root at which the difference, larger size minus smaller size, falls
+// through zero. Curves are interpolated by Floater-Hormann rational functions of order 3 (error ~
+// spacing^4); roots are computed by TOMS 748, a bracketing method. Noise can produce several roots
+// where both curves are flat. Then the crossing is the root that best separates positive from
+// negative differences. The crossing of a leave-one-out curve is its root nearest to the crossing
+// of the full curves.
 #pragma once
 
 #include <Eigen/Core>
@@ -50,8 +51,9 @@ Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int obse
 std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
                                             int observable = 0);
 
-// The root where a function, given at nodes, falls through zero: the one nearest to `near` if that
-// is given, else the one that separates signs best. Empty if there is none. `roots` counts all.
+// A root at which y(x), given at nodes, falls through zero: the one nearest to `near` if that is
+// given, else the one that best separates positive from negative values. Empty if there is none.
+// `roots` receives the number of such roots.
 std::optional<double> falling_root(const Eigen::ArrayXd& x, const Eigen::ArrayXd& y,
                                    std::optional<double> near = {}, int* roots = nullptr);
 

@@ -137,8 +137,8 @@ bool BitlatticeEngine::restore_progress(std::uint64_t step, Bytes way) {
   return sweeps_ahead_ / replicas_ <= kMaxSteps - step;
 }
 
-// A saved state has the same layout as the words in memory. Bytes of a vector are aligned for any
-// type.
+// A saved state has the same layout as the words in memory. Both spans lie in a std::vector, at a
+// multiple of 4 bytes, so that the casts below are aligned.
 void BitlatticeEngine::read_part(std::size_t replica, std::span<std::uint8_t> out) const {
   read_words(replica, 0, {reinterpret_cast<std::uint32_t*>(out.data()), out.size() / 4});
 }
@@ -160,7 +160,7 @@ void BitlatticeEngine::check_spins(Bytes spins) const {
   }
 }
 
-// Processes several rows at a time.
+// Unpacks several rows at a time: up to 2^24 sites (16 MiB of bytes), but at least one row.
 void BitlatticeEngine::hash_part(std::size_t replica,
                                  const std::function<void(Bytes)>& hash) const {
   const std::uint32_t stride = layout_.stride();

@@ -45,8 +45,9 @@ class CpuSlab final : public Slab {
   void update(std::size_t first, std::size_t last, int colour, std::span<const Words> parts);
 
   const int threads_;
-  const Words own_;                         // words of a colour that are not halo
-  std::vector<Words> outer_, inner_;        // the outer planes, and the planes between
+  const Words own_;  // words of a colour that are not halo
+  // The first and the last plane, which are sent to other ranks, and the planes between them.
+  std::vector<Words> outer_, inner_;
   std::unique_ptr<std::uint32_t[]> spins_;  // [replicas][words]
   std::vector<Draws> draws_;                // [replicas], of the current step
 };
@@ -63,7 +64,8 @@ CpuSlab::CpuSlab(const Layout& lattice, const EngineSpec& spec, distributed::Tra
   if (own_planes() > 2) inner_.push_back({own_.first + plane, own_.last - plane});
   spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(rules_.count() * layout_.words());
   draws_.resize(rules_.count());
-  // The thread that initialises a strip usually updates it, so its memory is local (NUMA).
+  // The thread that initialises a strip usually updates it, so that the strip lies in memory near
+  // this thread (NUMA).
   const std::uint64_t each = strips(own_);
   for (int colour = 0; colour < 2; ++colour) {
 #pragma omp parallel for schedule(static) num_threads(threads_)

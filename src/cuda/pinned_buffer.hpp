@@ -1,5 +1,6 @@
-// Owner of page-locked host memory, which copies to and from devices at full speed. Uninitialised;
-// move-only. Allocation takes about a millisecond per 4 MiB, so create it once.
+// Owner of page-locked host memory. Copies between such memory and a device run at full speed. The
+// elements are uninitialised. Move-only. Allocation takes about a millisecond per 4 MiB, so create
+// a buffer once and reuse it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +17,7 @@ namespace rewise {
 
 template <class T>
 class PinnedBuffer {
-  static_assert(std::is_trivially_copyable_v<T>, "copies move plain data");
+  static_assert(std::is_trivially_copyable_v<T>, "copies to devices are bytewise");
 
  public:
   PinnedBuffer() = default;

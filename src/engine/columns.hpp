@@ -31,8 +31,8 @@ constexpr std::size_t values_per_temperature(Per per, std::size_t replicas) {
   return 0;
 }
 
-// The runs that have a column. Columns of the same entry, except `some`, occur together or not at
-// all.
+// The runs that have a column. Columns with the same value of MeasuredIn, except `some`, occur
+// together or not at all.
 enum class MeasuredIn {
   all,                // every run of every engine
   cluster_updates,    // runs with cluster updates
@@ -86,8 +86,8 @@ void for_each_column(const F& f, C&... columns) {
     columns.magnetisation...);
   f(ColumnInfo{"cluster_size", "cluster_size", Per::replica, MeasuredIn::cluster_updates,
                "Wolff: sum over updates of the sites that flipped, <m^2> = sum / (updates N); "
-               "Swendsen-Wang: sum over clusters of n^2, <m^2> = sum / (updates N^2); few-cluster: "
-               "sum over seeds of the sites of a tile x n, normalised alike"},
+               "Swendsen-Wang: sum over clusters of n^2, n its sites, <m^2> = sum / (updates N^2); "
+               "few-cluster: sum over seed sites of n times the sites of its tile, <m^2> likewise"},
     columns.cluster_size...);
   f(ColumnInfo{"cluster_quartic_low", "cluster_quartic_low", Per::replica,
                MeasuredIn::swendsen_wang,

@@ -1,5 +1,5 @@
-// Copies from the memory of other devices (device_mail.hpp). One kernel copies all messages,
-// because starting a copy engine takes longer than most of the copies.
+// Copies from the memory of other devices (device_mail.hpp). One kernel copies up to kTogether
+// messages, because starting a copy engine takes longer than most of the copies.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
@@ -9,8 +9,8 @@ namespace rewise {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kMaxBlocks = 512;  // per message
-constexpr std::size_t kTogether = 32;
+constexpr unsigned kMaxBlocks = 512;   // per message
+constexpr std::size_t kTogether = 32;  // messages per kernel
 
 struct Pulls {
   DevicePull pull[kTogether];

@@ -21,8 +21,8 @@ class StopPoll {
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   std::uint64_t grain() const { return options_.stop_grain; }
 
-  // Work that all threads of a team do together. Each thread counts all of it, so that due()
-  // returns true on all threads at the same time.
+  // Counts work that all threads of a team do together. Each thread counts all of it, so that due()
+  // returns true on all threads at the same point of the work.
   void add(std::uint64_t sites) { together_ += sites; }
   bool due() {
     if (!active() || together_ < grain()) return false;

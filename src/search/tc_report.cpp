@@ -33,7 +33,7 @@ const std::vector<std::uint32_t>& extents_of(const PointData& point, double site
 
 Json crossings_json(const PointData& point, const PointResult& result) {
   constexpr std::string_view status[] = {"found", "none", "unstable"};
-  std::vector<std::size_t> used, height_used;  // the second: crossings of U
+  std::vector<std::size_t> used, height_used;  // height_used: indices among crossings of U
   if (result.tc.ok) used = result.tc.fits[result.tc.chosen].used;
   if (result.binder.ok) height_used = result.binder.fits[result.binder.chosen].used;
   const auto is_in = [](const std::vector<std::size_t>& list, std::size_t i) {
@@ -46,7 +46,7 @@ Json crossings_json(const PointData& point, const PointResult& result) {
     const bool known = c.status != CrossingStatus::none;
     Json json;
     json["quantity"] = quantity(c.observable);
-    const bool pair = !c.with_limit();  // else with the limit of U: of one size
+    const bool pair = !c.with_limit();  // false: U of one size crosses its limit
     json["extents"] = {extents_of(point, c.smaller)};
     json["sites"] = {c.smaller};
     if (pair) json["extents"].push_back(extents_of(point, c.larger));
@@ -63,8 +63,9 @@ Json crossings_json(const PointData& point, const PointResult& result) {
   return list;
 }
 
-// "error" is statistical; "total_error" and "text" include the neglected terms. "fit" is that of
-// the largest weight: limit + amplitude * (finite-size term), with one amplitude per observable.
+// "error" is statistical; "total_error" and "text" include the neglected terms. "fit" is the fit
+// with the largest weight: limit + amplitude * (finite-size term), with one amplitude per
+// observable.
 Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
   if (!extrapolation.ok) return nullptr;
   Json json = printed_json(extrapolation.value, extrapolation.systematic);
@@ -104,7 +105,7 @@ Json binder_json(const PointResult& result) {
   return extrapolated_json(result.binder, of_binder);
 }
 
-// null if the curves do not collapse.
+// null if no collapse was found; "against" says why one was rejected.
 Json collapse_json(const PointResult& result) {
   if (!result.collapse) return nullptr;
   const bool good = result.collapse_against.empty();
@@ -192,7 +193,7 @@ Json power_laws_json(const TcResult& result) {
   return list;
 }
 
-// The tree condition of a row, unless it is missing or not applicable.
+// The results of the tree condition; null if they are missing or it is not applicable.
 const TreeResult* tree_of(const TcReport& report) {
   return report.tree != nullptr && report.tree->refusal.empty() ? report.tree : nullptr;
 }
@@ -206,7 +207,7 @@ Cells tc_cells(const TcReport& report, std::size_t k) {
   const auto binder = result.binder.ok ? std::optional(result.binder.value) : std::nullopt;
   Cell limit = value_cell("binder_limit", "U at Tc", binder);
   limit.text = printed(known && binder ? std::optional(result.binder.total()) : std::nullopt);
-  // If the study has no crossings, the tree condition gives the numbers.
+  // If the study has no crossings, the status and the reasons are those of the tree condition.
   const bool alone = tree != nullptr && tree->alone;
   return tc_row(point.p, "Tc", result.tc, known, point.sizes,
                 alone ? tree_status(tree->points[k]) : to_string(result.status()),
@@ -238,7 +239,7 @@ std::string collapse_text(const std::vector<PointResult>& points) {
          aligned_table(rows);
 }
 
-// Text for every size that was extended: "64x64: 120 graphs, 20 -> 40 measurements".
+// Lists the sizes that were extended: "64x64 +120 graphs, 20 -> 40 measurements; ..".
 std::string added_text(const PointData& point) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < point.target->sizes.size(); ++k) {
@@ -262,7 +263,7 @@ std::string target_text(const TcReport& report) {
   if (!report.config.target_error) return "";
   std::vector<std::vector<std::string>> rows;
   for (const PointData& point : report.points) {
-    if (!point.target) continue;  // stopped earlier
+    if (!point.target) continue;  // stopped before the first round of the target
     const TargetState& target = *point.target;
     std::string verdict = target.done ? "reached" : "not yet";
     if (!target.stopped.empty()) verdict = "MISSED: " + target.stopped;

@@ -21,11 +21,12 @@
 namespace rewise {
 namespace {
 
-constexpr double kEquilibriumShare = 0.4;  // maximum fraction of the budget
-constexpr double kEquilibriumTaus = 10;
-constexpr double kAgreement = 1e-3;  // level of the test of hot against cold
-constexpr double kTied = 2;          // joint standard errors
-// Replica exchange: the first cycles that are discarded, and the most measurements of such a run.
+constexpr double kEquilibriumShare = 0.4;  // maximum fraction of the budget for equilibration
+constexpr double kEquilibriumTaus = 10;    // minimum length, in tau, of a series in equilibrium
+constexpr double kAgreement = 1e-3;        // significance level of the test of hot against cold
+constexpr double kTied = 2;                // difference of tied candidates, joint standard errors
+// Equilibration with replica exchange: the number of cycles that the first run discards, and the
+// maximum number of measurements of each run.
 constexpr std::uint64_t kFirstDiscarded = 32, kMaxMeasured = 256;
 
 bool has_swendsen_wang(std::span<const Updates> candidates) {
@@ -60,7 +61,8 @@ class Tuner {
 
  private:
   bool exchange() const { return setting_.spec.schedule.exchange; }
-  Dependence dependence() const {  // of overlaps
+  // Houdayer moves correlate overlaps (analysis/series/coupled.hpp).
+  Dependence dependence() const {
     return setting_.spec.schedule.houdayer ? Dependence::overlaps : Dependence::none;
   }
 
@@ -100,8 +102,9 @@ class Tuner {
   const std::function<void(const std::string&)>& note_;
   std::shared_ptr<const Graph> graph_;
   std::map<ClusterUpdate, std::unique_ptr<TuneEngine>> engines_;
-  TuneEngine* equilibrated_ = nullptr;  // the first one
-  Eigen::ArrayXd equilibrium_q2_;       // its means after equilibration, [temperature][pair]
+  TuneEngine* equilibrated_ = nullptr;  // the engine of the equilibration; others copy its state
+  // Means of q^2 in the second half of the equilibration's last run, [temperature][pair].
+  Eigen::ArrayXd equilibrium_q2_;
   std::vector<std::unique_ptr<Contender>> contenders_;
   TuneResult result_;
 };
@@ -118,7 +121,7 @@ void Tuner::equilibrate() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
   std::uint64_t cycles = 0;
-  // Each segment is as long as all previous ones, which are discarded.
+  // Each segment is longer than all previous ones together, and is checked without them.
   for (std::size_t length = 32; !done && now() < end; length *= 2) {
     TuneSeries series(engine.replicas());
     while (series.times() < length && now() < end) {
@@ -159,7 +162,7 @@ bool Tuner::in_equilibrium(const TuneSeries& series) const {
   return true;
 }
 
-// Squared overlaps of a run, [time, temperature and pair].
+// Squared overlaps of a run, [time][temperature, pair].
 RealSeries q2_of(const TaskData& run) {
   const auto sites = static_cast<double>(run.graph.sites);
   RealSeries all;
@@ -176,7 +179,7 @@ RealSeries q2_of(const TaskData& run) {
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
-// What a check says, without its advice, which is about options of `rewise run`.
+// The reason that a check gives, without its advice, which names options of `rewise run`.
 std::string without_advice(const std::string& reason) {
   return reason.substr(0, reason.rfind("; "));
 }
@@ -244,8 +247,8 @@ void Tuner::equilibrate_with_exchange() {
   }
 }
 
-// Whether q^2 in the race differs from that of the equilibration, at the level of the checks of a
-// run; "" if not.
+// Describes a significant difference between q^2 in the race and in the equilibration, at the level
+// of a run's checks; "" if there is none.
 std::string Tuner::drift() const {
   const auto temperatures = static_cast<Eigen::Index>(setting_.spec.temperatures.size());
   const Eigen::Index pairs = equilibrium_q2_.size() / temperatures;
@@ -270,7 +273,7 @@ std::string Tuner::drift() const {
   return "";
 }
 
-// Estimate from one short segment.
+// Estimated from at least 2 ms of cycles.
 double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
   engine.advance(schedule, 1);  // includes the setup of the first use
   std::uint64_t cycles = 0;

@@ -1,6 +1,6 @@
-"""Ranks of mpirun that share a system: any number of ranks gives the files of one process and
-continues from checkpoints of any other number; a killed rank ends the run and destroys no
-checkpoint; ranks with different programs are refused.
+"""Runs whose lattice is divided among the ranks of mpirun (--share-ranks). Any number of ranks
+gives the results of one process, and continues from checkpoints of any other number. A killed rank
+ends the run and destroys no checkpoint. Ranks of different builds are refused.
 
     share_ranks_test.py REWISE [MPIRUN]
 
@@ -23,8 +23,8 @@ REWISE = pathlib.Path(sys.argv[1]).resolve()
 MPIRUN = sys.argv[2] if len(sys.argv) > 2 else None
 LATTICE = "--engine bitlattice --schedule 1:0 --device cpu --threads 1"
 PLANE = f"{LATTICE} --size 258,34 --temperature 2.3,2.5 --equilibrate 4 --measure 6 --every 3"
-# Allows more ranks than cores, running as root, and containers in which processes may not read the
-# memory of each other.
+# Lets Open MPI run as root, with more ranks than cores, and in containers in which a process may
+# not read the memory of another one.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1",
                    OMPI_MCA_btl_vader_single_copy_mechanism="none",
@@ -52,7 +52,7 @@ class Place(unittest.TestCase):
         return json.loads(done.stdout)["cuda"]
 
     def results(self, line, ranks=0):
-        """The results that must be equal: the hash and every number."""
+        """What must not depend on the number of ranks: the hash and every number."""
         done = self.run_line(line + " --json", ranks)
         self.assertEqual(done.returncode, 0, done.stderr)
         answer = json.loads(done.stdout)  # only rank 0 prints
@@ -228,7 +228,7 @@ class Shared(Place):
             except AssertionError:
                 pass  # the run has ended
             _, errors = mpirun.communicate(timeout=60)
-            # A run that ends before the kill may print a warning on its errors.
+            # A run that ends before the kill may warn about its statistical errors.
             for word in ("damaged", "missing"):
                 self.assertNotIn(word, errors)
         done = self.run_line(kept + " --json", 2)
@@ -254,7 +254,8 @@ class Shared(Place):
         self.assertNotEqual(mpirun.returncode, 0)
         self.assertRegex(errors, "(?i)killed|signal 9|terminated")
         self.assertFalse((pathlib.Path(self.folder.name) / "t.h5").exists())
-        # The run continues from it. The hash of the state is compared with that in the file.
+        # The run continues from the checkpoint. It compares the hash of the restored spins with the
+        # hash in the file.
         again = self.run_line(kept + " --time-limit 0.05s", 2)
         self.assertIn("continuing after", again.stderr)
         self.assertNotIn("warning: ", again.stderr)
@@ -323,8 +324,8 @@ class Shared(Place):
         self.assertEqual(wolff.stderr.count("swendsen-wang updates only, not wolff"), 1)
 
     def run_two(self, zero, one):
-        """Runs two ranks with different commands. (With Open MPI 5.0.7, mpirun crashes on
-        `mpirun -n 1 true : -n 1 true`.)"""
+        """Runs two ranks with different commands. A shell selects the command of its rank, because
+        mpirun of Open MPI 5.0.7 crashes on `mpirun -n 1 true : -n 1 true`."""
         zero, one = (shlex.join(map(str, command)) for command in (zero, one))
         rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
         return self.run_command([MPIRUN, "-n", "2", "sh", "-c",

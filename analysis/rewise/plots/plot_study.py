@@ -1,5 +1,5 @@
-"""Figures of a study from its summary.json (SUMMARY.md): Tc(p), its shift with local exponents, and
-per p the Binder ratio with its crossings, thermodynamics and tau_int."""
+"""Figures of a study from its summary.json (analysis/SUMMARY.md): Tc(p), its shift with local
+exponents, and per p the Binder ratio with its crossings, thermodynamics and tau_int."""
 
 from functools import partial
 
@@ -27,8 +27,9 @@ def p_name(point):
 
 
 def window_of(point):
-    """The range of temperatures to show around a crossing: all measured ones, unless the smallest
-    sizes were scanned over a far wider range than the largest."""
+    """The range of temperatures to show around a crossing: all measured ones or, if they span
+    more than three times the narrowest range of a size, that range and half its width more on each
+    side."""
     ranges = [(min(size["temperatures"]), max(size["temperatures"])) for size in point["sizes"]
               if size["temperatures"]]
     low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
@@ -41,7 +42,8 @@ def window_of(point):
 
 
 def draw_curve(axes, size, quantity, index, window, label=None):
-    """Draws the points of one size inside the window, and the reweighted line through them."""
+    """Draws the points of one size inside the window, and a line through them: the reweighted
+    curve if the summary has one, otherwise thin straight lines."""
     curve = size.get(quantity)
     if not curve:
         return
@@ -64,7 +66,7 @@ def draw_curve(axes, size, quantity, index, window, label=None):
 def mark_crossings(axes, point, quantity):
     for crossing in point.get("crossings", []):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
-                or len(crossing["sites"]) == 1):  # where U of one size has its limit: no crossing
+                or len(crossing["sites"]) == 1):  # U of one size meets a constant, no second curve
             continue
         t, t_error = value_and_error(crossing["temperature"])
         height, height_error = value_and_error(crossing["height"])
@@ -74,7 +76,8 @@ def mark_crossings(axes, point, quantity):
 
 
 def mark_tc(axes, point):
-    """Draws Tc with its error; a value that a check rejected is a broken line."""
+    """Draws Tc with its error as a solid line, and a value that a check rejected as a dashed
+    line."""
     value, error = tc_of(point)
     candidate = whole_or_statistical(refused(point))
     if np.isfinite(candidate[0]):
@@ -89,8 +92,8 @@ def mark_tc(axes, point):
 
 
 def scaled_size(size, exponent):
-    """A copy of `size` with N^exponent <m^2> instead of N^(1/2) <m^2>, at simulated temperatures
-    only."""
+    """A copy of `size` with N^exponent <m^2> instead of N^(1/2) <m^2>. It has no reweighted curve
+    of this quantity. Returns `size` itself if `exponent` is None."""
     if exponent is None or not size.get("m2"):
         return size
     factor = size["sites"]**exponent
@@ -167,8 +170,8 @@ def tc_source(point):
 def plot_collapse(points):
     """U of all sizes against (T - Tc) N^y. If the best collapse is valid, its Tc and y are used. S
     is then the mean squared distance of the points from one curve, in units of their errors.
-    Otherwise Tc comes from the crossings, y from theory, and there is no S; the title states this
-    and why the best collapse was rejected."""
+    Otherwise Tc is known_tc(), y comes from theory, and there is no S. The title then states the
+    origin of Tc and why the best collapse was rejected."""
     figure, axes = grid(len(points))
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
@@ -193,9 +196,9 @@ def plot_collapse(points):
 
 
 def draw_floors(panel, sizes):
-    """Draws the lower limit of tau_int, which uncorrelated measurements have: half of the number of
-    cycles between two measurements. Draws one line for each such number; several lines are labelled
-    with their sizes. Returns the limits."""
+    """Draws the smallest possible tau_int, that of uncorrelated measurements: half of the cycles
+    between two measurements. This number may differ between sizes. Each of its values gets a line,
+    with the sizes in its label if there are several lines. Returns the values of tau_int."""
     floors = {}
     for size in sizes:
         if size.get("every"):
@@ -228,8 +231,8 @@ def plot_tau(summary, point):
 
 
 def plot_tc(summary):
-    """Tc(p) on a logarithmic axis of p, with Tc(0) as a line; for a single p on a linear axis,
-    beside Tc(0). Open symbols are values that a check rejected."""
+    """Tc(p) with Tc(0) as a horizontal line. The axis of p is logarithmic, or linear from 0 if
+    there is only one p. Open symbols are values that a check rejected."""
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     points = [point for point in summary["points"] if point["p"] > 0]
@@ -366,8 +369,8 @@ def plot_tree(point):
 
 
 def by_best(summary):
-    """A copy of the summary in which the combined values of both methods replace those of the
-    crossings. Its layout is that of a summary without the tree condition."""
+    """A copy of the summary in which the combined values of crossings and tree condition replace
+    those of the crossings. Its layout is that of a summary without the tree condition."""
     if "best" not in summary:
         return summary
     points = [point | {"tc": point["best"], "shift": point["best_shift"], "candidate": None}

@@ -25,7 +25,7 @@ from ..files import DataError, write_aside
 
 ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm
-ROW = 2.7
+ROW = 2.7          # height of a row of panels
 
 # Okabe & Ito (2008): distinguishable with any colour vision; ordered by lightness for print.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
@@ -50,7 +50,8 @@ LABELS = {
 
 
 def learn(summary):
-    """Adds labels from the summary for observables that are missing here. Returns their names."""
+    """Adds the summary's labels of observables that this file does not define. Returns the names of
+    these observables."""
     new = [entry for entry in summary.get("observables", [])
            if LABELS.get(entry["name"]) in (None, entry["label"])]
     known = {"energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
@@ -83,8 +84,8 @@ def new_figure(columns=1, rows=1, width=None, height=ROW, **keywords):
 
 
 def look(index):
-    """Colour and marker of curve number `index`. The pairs of colour and marker change after every
-    seven curves, so that the first 42 curves all differ."""
+    """Colour and marker of curve number `index`. After every seven curves each colour gets another
+    marker, so that the first 49 curves all differ."""
     turn = index // len(COLOURS)
     return {"color": COLOURS[index % len(COLOURS)],
             "marker": MARKERS[(index + turn) % len(MARKERS)]}
@@ -121,7 +122,7 @@ def yerror_or_none(error):
 
 
 def panel_name(axes, text, where="upper left"):
-    """Writes the content of a panel into it."""
+    """Writes the name of a panel into one of its corners."""
     x, ha = (0.04, "left") if "left" in where else (0.96, "right")
     y, va = (0.95, "top") if "upper" in where else (0.05, "bottom")
     axes.text(x, y, text, transform=axes.transAxes, ha=ha, va=va, zorder=6,
@@ -134,7 +135,7 @@ def temperature_text(temperature):
 
 
 def plain_number(x, powers=False):
-    """A number with all significant digits: 0.05, or 5 x 10^-7 if that is shorter or `powers` is
+    """A number with up to six digits: 0.05, or 5 x 10^-7 outside of 0.001..100000 or if `powers` is
     true."""
     if 1e-3 <= x < 1e5 and not powers:
         return f"{x:g}"
@@ -203,13 +204,14 @@ def covers_data(legend, axes):
 
 
 def lay_out(figure):
-    """Computes the layout. (figure.draw_without_rendering() would also draw.)"""
+    """Computes the layout. figure.draw_without_rendering() does this, too, but is slower, because
+    it then runs all drawing methods."""
     figure.get_layout_engine().execute(figure)
 
 
 def give_legends_room(figure):
-    """Lays the figure out and extends the ordinate of panels in which the legend has no free
-    corner."""
+    """Lays the figure out. In panels whose legend covers data, makes the legend small, moves it to
+    the top right and extends the ordinate to make room for it."""
     lay_out(figure)
     moved = False
     for axes in figure.axes:
@@ -235,7 +237,8 @@ def give_legends_room(figure):
 
 
 def log_if_wide(axes, curves, ratio=8):
-    """Makes the ordinate logarithmic if the values are positive and differ by more than `ratio`."""
+    """Makes the ordinate logarithmic if all values are positive and the largest is more than
+    `ratio` times the smallest."""
     values = [value for curve in curves for value in curve if value is not None]
     if values and min(values) > 0 and max(values) > ratio * min(values):
         axes.set_yscale("log")
@@ -277,8 +280,9 @@ def draw_share(jobs, folder):
 
 def save_all(jobs, folder, processes=None):
     """Draws figures and returns their paths in the order of `jobs`. A job is a function without
-    arguments that returns (figure, name) or None. There is one process per core, since a figure
-    takes some tenths of a second: this process and its forks each draw every n-th figure."""
+    arguments that returns (figure, name) or None. A figure takes some tenths of a second.
+    Therefore n processes, this one and its forks, each draw every n-th figure. n is the number of
+    cores, but at most MOST_PROCESSES."""
     jobs = list(jobs)
     cores = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
     count = max(1, min(cores, len(jobs)))

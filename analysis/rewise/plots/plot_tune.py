@@ -14,7 +14,8 @@ MOST_PANELS = 8
 
 
 def worth(candidate):
-    """(value, error) of what schedules are ranked by: `worth`; in old files `rate`."""
+    """(value, error) of the number by which schedules are ranked: independent measurements per
+    second (analysis/README.md, "What a schedule is worth"). Old files have `rate` instead."""
     return value_and_error(candidate.get("worth", candidate["rate"]))
 
 
@@ -93,7 +94,8 @@ def row_name(graph):
 
 
 def plot_scan(settings):
-    """A row per p: the worth of each schedule over that of the best one, which has a frame."""
+    """A row per p: the worth of each schedule, divided by that of the best one, which has a frame.
+    Hatched: not measured."""
     columns = sorted({schedule_label(c): c for s in settings for c in s["candidates"]}.values(),
                      key=share)
     names = [schedule_label(c) for c in columns]
@@ -129,11 +131,11 @@ def plot_scan(settings):
                      [row_name(s["graph"]) + text for s, text in zip(settings, at)])
     panel.minorticks_off()
     panel.tick_params(top=False, right=False)
-    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: one cycle takes too long)")
+    panel.set_xlabel("schedule, sweeps : cluster updates (hatched: not measured)")
     panel.set_ylabel(style.REWIRED)
     bar = figure.colorbar(image, ax=panel, ticks=[-2, -1, 0])
     bar.ax.set_yticklabels(["0.01", "0.1", "1"])
-    bar.set_label("worth over the best")
+    bar.set_label("worth / worth of the best")
     return figure, "tune-scan"
 
 

@@ -1,6 +1,6 @@
-"""What report.html says beside the printed tables, from a study's summary (SUMMARY.md): checks of
-equilibrium, as (rows, header), warnings and the extent of the study. A cell is text or
-(text, class)."""
+"""What report.html contains besides the tables that the program prints: checks of equilibrium, as
+(rows, header), warnings, and a line on the extent of the study. All of it comes from the study's
+summary (analysis/SUMMARY.md). A cell is text or (text, CSS class)."""
 
 import numpy as np
 
@@ -25,12 +25,13 @@ def extents(size):
 
 
 def size_check(size):
-    """(tau, cycles before the first measurement in units of tau, cycles of the series in units of 2
-    tau) of a size. The second is None if the summary does not contain it."""
+    """(tau, cycles before the first measurement that counts, cycles of the series) of a size. tau
+    is the longest of all temperatures. The second is in units of tau, the third in units of 2 tau.
+    The second is None if the summary does not contain it, or after a warm-up."""
     tau = array((size.get("tau") or {}).get("value", []))
     longest = float(np.nanmax(tau)) if np.isfinite(tau).any() else np.nan
     cycles = size.get("equilibrate", 0) + size.get("discarded", 0) * size.get("every", 1)
-    # A warm-up uses other updates, so that its cycles are not comparable.
+    # A warm-up uses other updates than the schedule. tau does not apply to its cycles.
     warmed = size.get("warm_up", 0) > 0 and size.get("equilibrate") == 0
     taus = cycles / longest if "equilibrate" in size and not warmed else None
     length = size.get("measurements", 0) * size.get("every", 1)
@@ -46,7 +47,7 @@ def checks(summary):
             z = halves.get("worst_z")
             agreement = ("not checked", "") if not halves.get("checks") else \
                 (("agree", "good") if halves["agree"] else ("DISAGREE", "bad"))
-            if halves.get("refused") and halves.get("agree"):  # stuck replicas
+            if halves.get("refused") and halves.get("agree"):  # some replicas are stuck
                 rejected = len(halves["refused"])
                 noun = "temperature" if rejected == 1 else "temperatures"
                 agreement = (f"agree; {rejected} {noun} rejected", "bad")
@@ -68,8 +69,8 @@ FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "dama
 
 def warnings(summary, damaged=()):
     """(severity, sentence) of all warnings, the most severe first: reasons why points have no Tc,
-    the warnings in the summary (the same as in the terminal), and `damaged` files. This function
-    makes no checks."""
+    the warnings in the summary, which the terminal shows, too, and `damaged` (one sentence per
+    damaged file). This function makes no checks of its own."""
     lines = []
 
     def add(weight, text):

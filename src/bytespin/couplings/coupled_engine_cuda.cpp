@@ -68,9 +68,11 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<Site> sites_;
   DeviceBuffer<std::uint8_t> sublattices_;
   DeviceBuffer<std::uint8_t> spins_;  // [replicas][stride]
-  // [replicas], then [pairs][2] overlaps, then with EngineSpec::staggered [replicas] sums
+  // [replicas] energies, [pairs][2] overlaps of spins and of links, and with EngineSpec::staggered
+  // [replicas] staggered sums
   DeviceBuffer<unsigned long long> energies_;
-  DeviceBuffer<unsigned long long> counted_;  // [replicas] unequal, [replicas][measured_counts()]
+  // The results of launch_measure(): [replicas] unequal, [replicas][measured_counts()]
+  DeviceBuffer<unsigned long long> counted_;
   CoupledPlan on_device_;
   DeviceReplicas device_replicas_;
   DeviceBuffer<Site> queue_;
@@ -217,14 +219,15 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
     visited_.clear(stream);
   }
   device_.wait();
-  // Local and cluster updates are not timed separately: the time is divided by their numbers.
+  // Local and cluster updates are not timed separately. The time is split in proportion to their
+  // numbers.
   const double seconds = now() - start;
   const double local = static_cast<double>(schedule.local);
   const double share = local / std::max(local + static_cast<double>(schedule.cluster), 1.0);
   work_.local_seconds += share * seconds;
   work_.cluster_seconds += (1 - share) * seconds;
   count(schedule, cycles, visited);
-  cluster_updates_ = 0;  // there are no cluster sums
+  cluster_updates_ = 0;  // this engine measures no cluster sums
 }
 
 void CoupledCudaEngine::measure(Observation& out) {

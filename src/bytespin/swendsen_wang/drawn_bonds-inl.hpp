@@ -1,5 +1,5 @@
-// The occupied bonds of a Swendsen-Wang update (drawn, and between equal spins), 64 at a time.
-// (Highway; included once per instruction set.)
+// The occupied bonds of a Swendsen-Wang update, 64 at a time. A bond is occupied if it is drawn and
+// joins equal spins. (Highway; included once per instruction set.)
 #if defined(RW_DRAWN_BONDS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_DRAWN_BONDS_INL_HPP_
 #undef RW_DRAWN_BONDS_INL_HPP_
@@ -37,7 +37,8 @@ HWY_INLINE std::uint64_t equal_64(const std::uint8_t* a, const std::uint8_t* b) 
   return bits;
 }
 
-// Bit k is set if a[k] == b[k], k < count <= 64. The `before` bytes below a and b may be read, too.
+// Bit k is set if a[k] == b[k], k < count <= 64. The `before` bytes that precede a and b may be
+// read, too.
 HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b,
                                     std::uint64_t count, std::uint64_t before) {
   if (count == 0) return 0;
@@ -51,7 +52,7 @@ HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b
     std::memcpy(&x, a + k, 8);
     std::memcpy(&y, b + k, 8);
     x ^= y;
-    const std::uint64_t equal = ~(((x & kLow) + kLow) | x | kLow) >> 7;  // byte 1 or 0
+    const std::uint64_t equal = ~(((x & kLow) + kLow) | x | kLow) >> 7;  // per byte: 1 or 0
     bits |= (equal * 0x0102040810204080ull >> 56) << k;
   }
   for (; k < count; ++k) bits |= std::uint64_t{a[k] == b[k]} << k;
@@ -62,7 +63,7 @@ HWY_INLINE std::uint64_t equal_bits(const std::uint8_t* a, const std::uint8_t* b
 HWY_INLINE void xor_bits(std::uint8_t* a, std::uint64_t bits, std::uint64_t count) {
   if (kByteVectors && count == 64) {
     const hn::CappedTag<std::uint8_t, 64> d;
-    std::uint8_t bytes[8 + 8] = {};  // the load of a mask reads up to 8 bytes more
+    std::uint8_t bytes[8 + 8] = {};  // LoadMaskBits may read 8 bytes past the mask
     std::memcpy(bytes, &bits, 8);
     for (std::size_t k = 0; k < 64; k += hn::Lanes(d)) {
       const auto ones = hn::IfThenElseZero(hn::LoadMaskBits(d, bytes + k / 8), hn::Set(d, 1));
@@ -75,14 +76,14 @@ HWY_INLINE void xor_bits(std::uint8_t* a, std::uint64_t bits, std::uint64_t coun
   }
 }
 
-// The `Bonds` of RunJoiner (src/label/runs-inl.hpp).
+// The template argument `Bonds` of RunJoiner (src/label/runs-inl.hpp).
 struct DrawnBonds {
   const std::uint64_t* drawn;  // bit of a slot (rules.hpp)
   const std::uint8_t* spins;
   std::uint64_t dim;
 
   // Bit x < count is set if the bond from site a + x to b + x is occupied. The `before`
-  // spins below a and b may be read, too.
+  // spins that precede a and b may be read, too.
   HWY_INLINE std::uint64_t word(std::uint64_t a, std::uint64_t b, int direction,
                                 std::uint64_t count, std::uint64_t before) const {
     return drawn_from(a, static_cast<unsigned>(direction)) &
@@ -90,8 +91,8 @@ struct DrawnBonds {
   }
 
  private:
-  // Returns the bits of 64 consecutive sites from `site` on. The mask has 32 bits per group of
-  // sites and direction, so that groups are `dim` halves of a word apart.
+  // Returns the bits of 64 consecutive sites from `site` on. The mask consists of halves of words,
+  // [group of 32 sites][direction], so that consecutive groups are `dim` halves apart.
   HWY_INLINE std::uint64_t drawn_from(std::uint64_t site, unsigned direction) const {
     const auto half = [&](std::uint64_t group) {
       const std::uint64_t index = group * dim + direction;

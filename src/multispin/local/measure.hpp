@@ -1,4 +1,4 @@
-// Exact counts per replica of unsatisfied bonds (J s s' < 0) and of up spins, made with bit-sliced
+// Exact counts per replica of unsatisfied bonds (J s s' < 0) and of up spins, by bit-sliced
 // counters on vectors of words. A lattice bond is counted at its colour-0 end as if no bond were
 // rewired; the caller subtracts the removed bonds and adds the rewired ones. Cost: about a fifth of
 // a Metropolis sweep.
@@ -19,8 +19,8 @@ void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t l
                 ReplicaSums& sums);
 
 // Adds, per replica, the number of unsatisfied lattice bonds (as if none were rewired) that start
-// in rows [first, last) of colour 0 (with layout.by_table: vectors of kGuard words). If not
-// `with_signs`, all couplings count as 1.
+// in rows [first, last) of colour 0. With layout.by_table, `first` and `last` number vectors of
+// kGuard words instead of rows. If not `with_signs`, all couplings count as 1.
 void count_unsatisfied_lattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                                std::uint32_t first, std::uint32_t last, ReplicaSums& sums);
 

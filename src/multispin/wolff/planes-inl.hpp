@@ -1,4 +1,5 @@
-// Transposition of the bits of 32 sites and 32 replicas, and the order of sites in it.
+// Transposition of a matrix of bits: from 32 words of sites to 32 words of replicas, and back.
+// (Included once per instruction set.)
 #if defined(RW_MULTISPIN_PLANES_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_PLANES_INL_HPP_
 #undef RW_MULTISPIN_PLANES_INL_HPP_

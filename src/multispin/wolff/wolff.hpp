@@ -1,17 +1,19 @@
-// Wolff cluster updates of a word group (Wolff 1989): in every replica one cluster is grown from
-// its seed site over bonds drawn with probability 1 - exp(-2 beta) and flipped. One draw per
-// undirected bond and step, shared by all replicas bit by bit (rules.hpp), so a cluster does not
-// depend on the order in which it is found, and two forms of the update give the same bits:
+// Wolff cluster updates of a word group (Wolff 1989). In every replica, a cluster grows from a seed
+// site over bonds between equal spins, each drawn with probability 1 - exp(-2 beta), and flips.
+// There is one draw per undirected bond and step, in which each replica has its own bits
+// (rules.hpp). A cluster therefore does not depend on the order in which its sites are reached, and
+// two forms of the update give the same bits:
 //
 //   sparse  one replica at a time, with a queue of sites and lazy draws; 3 to 90 ns per flipped
 //           site (AVX-512), growing with the number of shortcuts. Works in place or, for many
 //           consecutive updates, on planes: transposed spins with one bit per site and replica,
 //           which fit into the cache.
-//   dense   all 32 replicas at once: bond masks for the whole lattice, then reached sets grown to
-//           their fixed point row by row; about 10 ns per site and update for 32 replicas.
+//   dense   all 32 replicas at once: draws the bonds of the whole lattice, then extends the
+//           clusters row by row until they no longer grow; about 10 ns per site and update for 32
+//           replicas.
 //
 // The sparse form is faster for small clusters (at and above Tc on rewired lattices), the dense
-// form below Tc. The mean fraction of sites that a cluster flips decides.
+// form below Tc. The mean fraction of sites that a cluster flips selects the form.
 //
 // With couplings, bonds are drawn where they are satisfied. In a field, the dense form is used, and
 // a cluster that is bound to the ghost spin (rules.hpp) keeps its spins.
@@ -69,7 +71,7 @@ struct WolffGeometry : SpecialSites {
   const Layout& layout;
   Lattice lattice;
   std::uint32_t sites = 0;
-  std::vector<std::uint64_t> offset;  // [special + 1]
+  std::vector<std::uint64_t> offset;  // [count + 1] of each special site's neighbours in `link`
   std::vector<Link> link;             // [offset.back()], followed by padding
   // [sites / 4 + 1] Layout::sign in the order of sites, a byte each; empty without couplings.
   std::vector<std::uint32_t> sign;
@@ -95,8 +97,8 @@ std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, T
                              unsigned replica, StopPoll& poll, std::uint32_t* plane,
                              WolffQueue& queue);
 
-// The same in the words of a word group. `shared`: other threads update other replicas of the same
-// words.
+// The same in the words of a word group. `shared`: other threads update other replicas in the same
+// words at the same time.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
                              WolffQueue& queue);
@@ -118,7 +120,7 @@ class WolffUpdate {
 
   // Makes updates of all replicas up to `count`, beginning at step at.step. Replica r has made
   // ahead[r] of them already; if the team is stopped, ahead[r] may be less than `count` at the end.
-  // `fraction`: recent mean share of sites flipped by a cluster, which affects the speed only.
+  // `fraction`: recent mean fraction of sites that a cluster flips; it affects the speed only.
   // scratch.flipped receives the number of flipped sites per replica. Ends with a barrier.
   void run(const Address& at, Threshold bond, const GhostBonds& ghost, std::uint32_t count,
            double fraction, const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
