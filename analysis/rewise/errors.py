@@ -68,7 +68,7 @@ def warn(notes):
 # strings.
 _PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
                  "recompute-damaged", "share-ranks", "share-route", "tile")
-_RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed"}
+_RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed of rewire()"}
 _TRUTHS = ("exchange", "houdayer", "merge", "overwrite", "staggered")
 _TEXTS = ("cluster", "couplings", "device", "engine", "label-method", "local", "model", "parity",
           "rule", "schedule", "start", "wolff-method")

@@ -95,7 +95,11 @@ class Observable(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        if any(isinstance(one, Observable) for one in out):  # e += 1 makes an array of e + 1
+            out = ()
+        if out:
+            options["out"] = out
         return getattr(ufunc, method)(
             *(one.value if isinstance(one, Observable) else one for one in inputs), **options)
 
@@ -321,8 +325,8 @@ class Results:
     @property
     def hot_cold_z(self) -> np.ndarray:
         """[temperature]: the z score (mean hot - mean cold) / error, where hot replicas started
-        random and cold ones ordered. Of the z scores of e, |m| and m^2, this is that of the least
-        probable difference. 0 if all replicas have the same kind of start."""
+        random and cold ones ordered. Of the z scores of e, |m|, m^2 and, in a field, m, this is
+        that of the least probable difference. 0 if all replicas have the same kind of start."""
         return self._estimates["hot_cold_z"]
 
     # Jackknife samples and covariances
@@ -435,7 +439,7 @@ class Results:
         """A table of strings: one row of headings, then one row per temperature."""
         names = [name for name in self._measured
                  if name in SYMBOLS and np.isfinite(self._estimates[name][0]).any()]
-        taus = [name for name in TAUS if name in names]
+        taus = [name for name in TAUS if name in names or name in ("energy", "m2")]
         table = [["T", *(SYMBOLS[name] for name in names),
                   *(f"tau({SYMBOLS[name]})" for name in taus)]]
         for k, t in enumerate(self.temperature):

@@ -274,7 +274,11 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   // three largest sizes. Neither form describes a jump that first falls and then stays: the two
   // largest sizes are used then.
   const bool fitted = fast.ok || slow.ok;
-  const Value lowest = fitted ? slow.limit : limit_of_two(latent, 0.5);
+  const Value of_two = limit_of_two(latent, 0.5);
+  const Value& largest_size = latent.values.back();
+  const Value lowest = fitted                              ? slow.limit
+                       : of_two.value < largest_size.value ? of_two
+                                                           : largest_size;
   const bool stays = (!fitted || slow.dof > 0) && lowest.value > kSure * lowest.error;
   if (apart && deepens && stays) {
     result.order = Order::first;
@@ -293,6 +297,10 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
                                                                   ? apart_by.limit.error
                                                                   : distance.values.back().error);
     result.latent_systematic = std::sqrt(std::max(off * off - noise * noise, 0.0));
+    if (!fitted) {  // the law is not known
+      const double other_law = std::sqrt(std::max(of_two.value, 0.0));
+      result.latent_systematic = std::max(result.latent_systematic, std::abs(heat - other_law));
+    }
     result.order_reason = fmt::format(
         "the energy has two separate peaks; the valley between them deepens from {:.2f} to {:.2f} "
         "(logarithms), and the jump does not vanish with size",

@@ -41,7 +41,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed,
-          "for spins and updates [that of --graph-seed; with --graph 1]: runs with the same seed "
+          "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same "
+          "seed "
           "share random numbers");
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
@@ -148,8 +149,7 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   if (options.share_ranks && options.houdayer) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --houdayer");
   }
-  // Runs of different networks are averaged: they need random numbers that are not the same.
-  if (!is_given(app, "--seed") && options.graph.empty()) options.seed = options.graph_seed;
+  options.own_seed = is_given(app, "--seed");
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, options.updates.cluster);
   // Ranks cannot share the words of the multispin engine.
@@ -189,7 +189,9 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   if (options.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
   spec.start = parse_start(options.start, "--start");
-  spec.seed = options.seed;
+  // Runs of different networks are averaged: they need random numbers that are not the same.
+  const GraphSpec& network = spec.imported ? spec.imported->spec() : spec.graph;
+  spec.seed = options.own_seed ? options.seed : network.rule == Rule::imported ? 1 : network.seed;
   if (schedule) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {

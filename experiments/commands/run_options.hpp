@@ -21,6 +21,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   std::string graph, temperature, schedule = "1:1";
   std::string engine = "auto", device = "auto", local = "auto";
   bool exchange = false, houdayer = false, staggered = false;
+  bool own_seed = true;  // false: --seed is not given
   std::string flip = number_text(FewCluster{}.flip);
   std::string cluster, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";

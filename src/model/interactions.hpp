@@ -35,7 +35,7 @@ struct Interactions {
 
   // True if there is a field other than those of a graph file.
   bool has_field() const { return field != 0 || random_field != RandomField::none; }
-  // The same, and true for a graph file with couplings or fields.
+  // The same, and true for graph files, which may have fields.
   bool may_have_field() const { return has_field() || couplings == CouplingKind::file; }
   // True if all fields have the same magnitude, those of a graph file not counted: h or -h, or 0.
   bool fields_have_one_magnitude() const {

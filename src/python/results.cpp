@@ -181,6 +181,7 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
   auto found = load_task(path, OpenAs::reader, Spins::apart);
   if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
+  found->task.results = {};  // computed again, as by this version
   for (std::string& line : found->warnings) line.insert(0, "warning: ");
   return {std::move(found->task), std::move(found->warnings)};
 }

@@ -1,5 +1,5 @@
 // Equilibrium is tested, not assumed: half of the replicas of every task start hot, half cold, and
-// measurements count once both halves agree in e, |m| and m^2.
+// measurements count once both halves agree in e, |m| and m^2 (and m in a field).
 //
 // establish_equilibrium() determines the numbers of cycles of a size. Pilot runs with the measuring
 // schedule start from both states. Both halves are compared in windows [c, 2c) of cycles, c = 8,

@@ -176,10 +176,9 @@ SizeCurves simulated_curves(const SizeData& size) {
     if (staggered.temperature.size() == 0) break;
     curves.staggered.push_back(values_of(curve_over_graphs(0, staggered, o.of), several));
   }
-  for (const Observable& o : field_observables()) {
+  for (const Observable& o : field_observables()) {  // without control variates, as for m_s
     if (!size.samples.graphs.front().in_field) break;
-    curves.in_field.push_back(
-        values_of(curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
+    curves.in_field.push_back(values_of(curve_over_graphs(0, table, o.of), several));
   }
   curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
   curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
@@ -288,7 +287,9 @@ namespace {
 // warning that lists these temperatures, or nothing.
 template <class Why>
 std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& size,
-                                     SizeCurves& curves, const Why& why) {
+                                     SizeCurves& curves, const Why& why,
+                                     std::string_view verdict = "not in equilibrium",
+                                     const std::string& cure = "") {
   std::vector<double> without;
   std::string first;  // the reason at the first of these temperatures
   for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
@@ -301,9 +302,9 @@ std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& 
     without.push_back(temperature);
   }
   if (without.empty()) return {};
-  return {fmt::format("{}: no values at T = {}: not in equilibrium: at T = {}, {}; {}",
-                      size_text(size), fmt::join(without, ", "), without.front(), first,
-                      equilibrium_cure(config))};
+  return {fmt::format("{}: no values at T = {}: {}: at T = {}, {}; {}", size_text(size),
+                      fmt::join(without, ", "), verdict, without.front(), first,
+                      cure.empty() ? equilibrium_cure(config) : cure)};
 }
 
 double level_of_temperature(const SizeCurves& curves) {
@@ -323,34 +324,47 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
   const double length = cycles(plan.measure);
   const double dropped =
       static_cast<double>(plan.warm_up.cycles + plan.equilibrate) + cycles(plan.discard);
-  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
-    const double tau = curves.tau[t].value;
-    std::vector<std::size_t> stuck, unknown;
-    double bound = 0;
+  const auto stuck_at = [&](std::size_t t) -> std::string {
+    std::vector<std::size_t> stuck;
     for (std::size_t g = 0; g < graphs.size(); ++g) {
       if (t < graphs[g].stuck.size() && !graphs[g].stuck[t].empty()) stuck.push_back(g);
-      const auto row = static_cast<Eigen::Index>(t);
-      const double of_graph = row < graphs[g].tau_bound.size() ? graphs[g].tau_bound(row) : 0;
-      if (config.model.is_ferromagnet() || dropped >= kStartTaus * of_graph) continue;
+    }
+    if (stuck.empty()) return "";
+    return fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck),
+                       graphs[stuck.front()].stuck[t]);
+  };
+  const auto long_at = [&](std::size_t t) -> std::string {
+    const double tau = curves.tau[t].value;
+    if (!(tau > length)) return "";
+    return fmt::format("tau, {:.2g} cycles, is longer than the {} measured cycles", tau, length);
+  };
+  const auto unknown_at = [&](std::size_t t) -> std::string {
+    const auto row = static_cast<Eigen::Index>(t);
+    std::vector<std::size_t> unknown;
+    double bound = 0;
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+      const Eigen::ArrayXd& bounds = graphs[g].tau_bound;
+      if (row >= bounds.size() || dropped >= kStartTaus * bounds(row)) continue;
       unknown.push_back(g);
-      bound = std::max(bound, of_graph);
+      bound = std::max(bound, bounds(row));
     }
-    if (!stuck.empty()) {
-      return fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck),
-                         graphs[stuck.front()].stuck[t]);
+    if (!(static_cast<double>(unknown.size()) >
+          kUnknownShare * static_cast<double>(graphs.size()))) {
+      return "";
     }
-    if (tau > length) {
-      return fmt::format("tau_int of m^2, {:.2g} cycles, is longer than the {} measured cycles",
-                         tau, length);
-    }
-    if (static_cast<double>(unknown.size()) > kUnknownShare * static_cast<double>(graphs.size())) {
-      return fmt::format(
-          "{} measurements are too few to determine tau_int{}, which is more than {:.2g} cycles, "
-          "and {} cycles before the first one are few",
-          plan.measure, on_graphs(size, unknown), bound, dropped);
-    }
-    return "";
-  });
+    return fmt::format(
+        "{} measurements are too few to determine tau{}, which is more than {:.2g} cycles, and {} "
+        "cycles before the first one are few",
+        plan.measure, on_graphs(size, unknown), bound, dropped);
+  };
+  std::vector<std::string> warnings = blank_where(config, size, curves, stuck_at);
+  std::ranges::move(blank_where(config, size, curves, long_at), std::back_inserter(warnings));
+  if (!config.model.is_ferromagnet()) {
+    std::ranges::move(blank_where(config, size, curves, unknown_at, "nothing shows equilibrium",
+                                  "raise sampling.measure and sampling.equilibrate"),
+                      std::back_inserter(warnings));
+  }
+  return warnings;
 }
 
 std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
@@ -403,10 +417,12 @@ SizeCurves curves_of_one_graph(const SizeData& size,
       curves.observables[k].push_back(at.observables[k]);
     }
     curves.cluster_fraction.push_back(at.cluster_fraction);
-    const auto staggered = at.tau.find("staggered_m2");
-    const Value tau = at.tau.at("m2");
-    const bool slower = staggered != at.tau.end() && staggered->second.value > tau.value;
-    curves.tau.push_back(slower ? staggered->second : tau);
+    Value slowest = at.tau.at("m2");  // as tau_of_order()
+    for (const char* name : {"staggered_m2", "magnetisation"}) {
+      const auto tau = at.tau.find(name);
+      if (tau != at.tau.end() && tau->second.value > slowest.value) slowest = tau->second;
+    }
+    curves.tau.push_back(slowest);
   }
   curves.plain = curves.observables;
   const auto curves_of = [&](std::vector<Value> TemperatureResult::*values) {

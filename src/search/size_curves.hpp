@@ -102,10 +102,11 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
 // temperatures in `refused`. The joint level of all temperatures is that of compare_halves().
 void blank_refused(const SizeData& size, SizeCurves& curves);
 
-// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck, if tau_int of
-// m^2 exceeds the length of the series, or, with couplings, if the series of too many graphs are
-// too short to determine tau_int and fewer than kStartTaus times its lower bound were dropped
-// before them (as for a single run, run_check.hpp). Returns one warning, or nothing.
+// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck, if the mean
+// of tau_int exceeds the length of the series, or, in models with couplings or fields, if the
+// series of too many graphs are too short to determine tau_int of m^2 or q^2, and fewer than
+// kStartTaus times its lower bound were dropped before them. Returns a warning for each of these
+// reasons.
 std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
                                      SizeCurves& curves);
 

@@ -42,7 +42,9 @@ bool has_staggered(const StudyConfig& config) {
   return measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");
 }
 
-bool has_field(const StudyConfig& config) { return config.model.interactions.may_have_field(); }
+bool may_have_field(const StudyConfig& config) {
+  return config.model.interactions.may_have_field();
+}
 
 // Names of the curves in summary.csv: `first` come before the columns of the plan (rule, schedule,
 // ..), `last` after them. New columns are appended, so that old ones keep their positions.
@@ -63,11 +65,11 @@ struct CsvCurves {
     if (has_staggered(config)) {
       for (const Observable& o : staggered_observables()) last.emplace_back(o.name);
     }
-    if (has_field(config)) {
-      for (const Observable& o : field_observables()) last.emplace_back(o.name);
-    }
     if (has_overlaps(config)) last.emplace_back("overlap_tau");
     if (config.exchange) last.emplace_back("exchange_accepted");
+    if (may_have_field(config)) {
+      for (const Observable& o : field_observables()) last.emplace_back(o.name);
+    }
   }
 };
 
@@ -244,7 +246,7 @@ Json summary_head(const StudyConfig& config, const std::string& kind) {
   describe(observables());
   if (has_overlaps(config)) describe(overlap_observables());
   if (has_staggered(config)) describe(staggered_observables());
-  if (has_field(config)) describe(field_observables());
+  if (may_have_field(config)) describe(field_observables());
   json["model"] = to_string(config.model.kind);
   json["q"] = config.model.q;
   json["sampling"] = {{"engine", to_string(config.engine)},

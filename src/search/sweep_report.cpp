@@ -329,6 +329,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
         "there:\nraise measure.\n";
   }
   if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
+  if (in_field) out += "Where tau_int of m is longer, tau is that one.\n";
   if (controls) {
     out +=
         "Control variates correct averages over graphs where they lower the error (F test);\n"

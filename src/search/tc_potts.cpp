@@ -293,6 +293,7 @@ Cells point_cells(const PottsPoint& point) {
                        fit.dof + 2)
          : "-";
   const std::string chi2 = tc && fit.dof > 0 ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-";
+  const std::string measured(order_text(found.order));
   const std::string order(order_text(point.exact_order.value_or(found.order)));
   const bool first = found.order == Order::first;
   return {{"p", "p", point.p},
@@ -303,7 +304,8 @@ Cells point_cells(const PottsPoint& point) {
           {"relative_error", "rel. error",
            tc ? Json(number_text(tc->error / tc->value)) : Json(nullptr), relative_error(tc)},
           value_cell("shift", "T - T(0)", point.shift),
-          {"order", "order", order, order + (point.exact_order ? " (exact)" : "")},
+          {"order", "order", measured, order + (point.exact_order ? " (exact)" : "")},
+          {"exact_order", "", point.exact_order ? Json(order) : Json(nullptr)},
           {"latent_heat", "latent heat",
            first ? number_json(found.latent_heat.value) : Json(nullptr), latent_text(point)},
           {"latent_heat_error", "", first ? number_json(latent_heat(found).error) : Json(nullptr)},

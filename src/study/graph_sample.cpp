@@ -82,16 +82,17 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.m2_pair.resize(count);
   sample.tau.resize(count);
   sample.tau_bound = Eigen::ArrayXd::Zero(count);
-  sample.in_field = has_field(data);
+  sample.in_field = is_in_field(data);
   sample.discarded = discard;
   sample.halves = halves_of(data, 0, data.bond_sum.time());
   sample.exchange = exchange_result(data);
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
   const Dependence dependence = dependence_of(data);
+  const double every = configured(data, "sampling.every", 1);
   const double dropped = configured(data, "sampling.warm_up", 0) +
                          configured(data, "sampling.equilibrate", 0) +
-                         static_cast<double>(discard) * configured(data, "sampling.every", 1);
+                         static_cast<double>(discard) * every;
   const bool travelled = travelled_before(data, dropped);
   std::vector<MultiHistogram::Input> inputs;
   // The series to which `inputs` refers; without reweighting, those of one temperature at a time.
@@ -116,12 +117,13 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
     sample.tau(row) = tau.value;
     const auto note_bound = [&](Value v) {
-      if (!std::isfinite(v.error))
-        sample.tau_bound(row) = std::fmax(sample.tau_bound(row), v.value);
+      // A constant series has tau = every / 2, the smallest possible.
+      if (std::isfinite(v.error) || !(v.value > every / 2)) return;
+      sample.tau_bound(row) = std::max(sample.tau_bound(row), v.value);
     };
     note_bound(tau);
-    sample.stuck.push_back(
-        stuck_replicas(of_start, bond_sums, magnetisations, units, tau, dropped, travelled));
+    sample.stuck.push_back(stuck_replicas(of_start, bond_sums, magnetisations, units,
+                                          sample.in_field, tau, dropped, travelled));
     sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
       const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;

@@ -29,7 +29,7 @@ struct GraphSample {
   // [T] the lower bound of tau_int of the order parameter or q^2, in cycles, where the series is
   // too short to determine it; else 0.
   Eigen::ArrayXd tau_bound;
-  bool in_field = false;            // has_field()
+  bool in_field = false;            // is_in_field()
   Halves halves;                    // replicas with random start minus those with ordered start
   std::vector<std::string> stuck;   // [T] stuck_replicas(), by tau_int of m^2
   Eigen::ArrayXd cluster_fraction;  // [T] see task_results.hpp

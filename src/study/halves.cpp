@@ -28,6 +28,8 @@ constexpr double kMacroscopic = 0.05;
 // the median, unless at least kFarTaus tau_int passed before the first measurement.
 constexpr double kFarOff = 25, kFarTaus = 20;
 
+constexpr Eigen::Index kEnergyOf = 0, kAbsM = 1, kM = 3;  // compared observables
+
 // Steps of the time averages of e, |m|, m^2 and m over `times` measurements: one spin flip in one
 // of them changes the sums of bonds and of spins by about 2.
 Eigen::Array4d steps_of(const SampleUnits& units, double abs_m, double times) {
@@ -72,18 +74,19 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
 
 std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
                            const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, Value tau, double dropped, bool travelled) {
+                           const SampleUnits& units, bool in_field, Value tau, double dropped,
+                           bool travelled) {
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
   if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
-  const Eigen::ArrayXXd means = replica_means(bond_sums, magnetisations, units, false, 0, times);
+  const Eigen::ArrayXXd means = replica_means(bond_sums, magnetisations, units, in_field, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
   const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
     units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
-    if (o == 1) series = m.abs();
+    if (o != kEnergyOf) series = o == kAbsM ? RealSeries(m.abs()) : m;
     double spread[2];
     for (const std::size_t hot : {0, 1}) {
       std::vector<double> values;
@@ -105,8 +108,11 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
       if (!(distances[static_cast<std::size_t>(r)] > limit)) return false;
       Eigen::ArrayXd e, m;
       units.per_site(bond_sums.col(r).cast<double>(), magnetisations.col(r).cast<double>(), e, m);
-      const Eigen::Array<bool, Eigen::Dynamic, 1> off =
-          ((o == 1 ? m.abs() : e) - middle).abs() > limit;
+      const Eigen::Array<bool, Eigen::Dynamic, 1> off = ((o == kEnergyOf ? e
+                                                          : o == kAbsM   ? Eigen::ArrayXd(m.abs())
+                                                                         : m) -
+                                                         middle)
+                                                            .abs() > limit;
       const bool from_the_start = times > 1 && off(0) && off(1);
       return from_the_start || 2 * off.count() > times;
     };
@@ -114,18 +120,19 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     for (Eigen::Index r = 0; r < replicas; ++r) count += stays_off(r) ? 1 : 0;
     return count;
   };
-  for (const Eigen::Index o : {1, 0}) {
-    if (o == 0 && times < kFewTimes) continue;
+  for (const Eigen::Index o : {kAbsM, kEnergyOf, kM}) {
+    if (o >= means.cols() || (o == kEnergyOf && times < kFewTimes)) continue;
+    const std::string_view symbol = o == kEnergyOf ? "e" : o == kAbsM ? "|m|" : "m";
     if (both && !known && spreads_apart(o)) {
       return fmt::format(
           "the spread of {} over the replicas of one start is more than {:.0f} times that of the "
           "other start",
-          o == 1 ? "|m|" : "e", kFrozenSpread);
+          symbol, kFrozenSpread);
     }
     if (const auto count = travelled ? 0 : far_off(o); count > 0) {
       return fmt::format(
-          "{} of {} of {} replicas is more than {:.0f} standard deviations from the median",
-          o == 1 ? "|m|" : "e", count, replicas, kFarOff);
+          "{} of {} of {} replicas is more than {:.0f} standard deviations from the median", symbol,
+          count, replicas, kFarOff);
     }
   }
   return "";
@@ -145,7 +152,7 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
   const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
-  const bool in_field = has_field(data);
+  const bool in_field = is_in_field(data);
   const Eigen::Index compared = compared_observables(in_field);
   halves.difference.resize(temperatures, compared);
   halves.variance.resize(temperatures, compared);

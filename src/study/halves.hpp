@@ -61,7 +61,8 @@ inline constexpr std::size_t kMinGroup = 8;
 
 // Describes how replicas are stuck; "" if none is. Replicas are stuck if either
 //
-//   - the time averages of |m| or e of one start spread 10 times as far as those of the other, and
+//   - the time averages of |m| or e, in a field also of m, of one start spread 10 times as far as
+//   those of the other, and
 //     3 times as far as a replica fluctuates, and `tau` is only a lower bound; or
 //   - the average of a replica, and its first two measurements or more than half of all, lie more
 //     than 25 robust standard deviations (1.4826 times the median distance of the averages) from
@@ -76,7 +77,8 @@ inline constexpr std::size_t kMinGroup = 8;
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.
 std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
                            const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, Value tau, double dropped, bool travelled);
+                           const SampleUnits& units, bool in_field, Value tau, double dropped,
+                           bool travelled);
 
 // Whether, at the rate of the round trips that replica exchange made in the task, each
 // configuration made one or more of them in the `dropped` cycles before the first measurement.

@@ -167,7 +167,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
         kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), remedy));
   } else if (const std::string stuck =
                  stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
-                                tau, dropped, travelled);
+                                s.in_field, tau, dropped, travelled);
              !stuck.empty()) {
     refuse(
         fmt::format("{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use {}",
@@ -262,7 +262,7 @@ CheckedRun checked_run(const TaskData& task) {
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
   const Halves halves = halves_of(task, 0, task.bond_sum.time());
   const bool travelled = travelled_before(task, dropped_cycles(task));
-  Measured s{{}, {}, units_of(task), has_field(task), configured(task, "sampling.every", 1)};
+  Measured s{{}, {}, units_of(task), is_in_field(task), configured(task, "sampling.every", 1)};
   for (std::size_t k = 0; k < run.results.size(); ++k) {
     series_at(task.bond_sum, k, s.bond_sums);
     series_at(task.magnetisation, k, s.magnetisations);
@@ -302,17 +302,22 @@ std::vector<std::string> passed_checks(const CheckedRun& run) {
 
 std::string undetermined_tau(const CheckedRun& run) {
   std::vector<double> short_at;
-  for (const TemperatureResult& result : run.results) {
+  for (std::size_t k = 0; k < run.results.size(); ++k) {
+    const TemperatureResult& result = run.results[k];
     const auto is_bound = [](const auto& tau) {
       return std::isfinite(tau.second.value) && !std::isfinite(tau.second.error);
     };
-    if (std::ranges::any_of(result.tau, is_bound)) short_at.push_back(result.temperature);
+    if (run.checks[k].ok() && std::ranges::any_of(result.tau, is_bound)) {
+      short_at.push_back(result.temperature);
+    }
   }
   const std::vector<std::string> passed = passed_checks(run);
-  if (passed.empty() || short_at.empty()) return "";
+  if (short_at.empty()) return "";
+  const std::string at = fmt::format("{}", fmt::join(short_at, ", "));
+  if (passed.empty()) return "The measurements are too few to determine tau at T = " + at;
   return fmt::format(
       "No check failed ({}), but the measurements are too few to determine tau at T = {}",
-      fmt::join(passed, ", "), fmt::join(short_at, ", "));
+      fmt::join(passed, ", "), at);
 }
 
 std::vector<std::string> warnings_of(const CheckedRun& run, bool reasons) {

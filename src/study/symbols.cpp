@@ -62,7 +62,7 @@ std::span<const Symbol> symbols() {
        "1", ""},
       {"q_l", "link_overlap", "link overlap",
        "(1/B) sum over bonds of s_i^a s_j^a s_i^b s_j^b of the replicas a and b", "1", ""},
-      {"tau", "tau_int, tau(e), tau(|m|), tau(m^2), tau(m_s^2), tau(q^2), overlap_tau",
+      {"tau", "tau_int, tau(e), tau(|m|), tau(m^2), tau(m), tau(m_s^2), tau(q^2), overlap_tau",
        "integrated autocorrelation time",
        "every x (1/2 + sum over t >= 1 of rho(t)), rho(t) the autocorrelation at a lag of t "
        "measurements. tau(m^2) is that of m^2. The error of a mean over n measurements is that of "

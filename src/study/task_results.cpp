@@ -107,7 +107,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
       result.longest_tau = longer(result.longest_tau, result.tau.at(name));
     }
   }
-  const bool in_field = has_field(task);
+  const bool in_field = is_in_field(task);
   if (in_field) {
     result.tau["magnetisation"] = tau(m);
     if (m.minCoeff() < m.maxCoeff()) {
@@ -155,8 +155,9 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
 
 }  // namespace
 
-bool has_field(const TaskData& task) {
-  return model_of(task.configuration).interactions.may_have_field();
+bool is_in_field(const TaskData& task) {
+  return model_of(task.configuration).interactions.has_field() ||
+         std::ranges::any_of(task.graph.field, [](double h) { return h != 0; });
 }
 
 Dependence dependence_of(const TaskData& task) {
@@ -229,7 +230,7 @@ Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSerie
     const Value other = tau_of_members(series);
     if (other.value > slowest.value || !std::isfinite(slowest.value)) slowest = other;
   };
-  if (has_field(task)) compare(per_site(magnetisations));
+  if (is_in_field(task)) compare(per_site(magnetisations));
   if (!task.staggered.empty()) {
     compare(per_site(series_at(task.staggered, temperature)).square());
   }

@@ -102,8 +102,8 @@ inline constexpr const char* kNoRoundTrip =
     "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
     "temperatures";
 
-// Whether the sign of m matters: Interactions::may_have_field() of the task's model.
-bool has_field(const TaskData& task);
+// Whether any site has a field, so that the sign of m matters.
+bool is_in_field(const TaskData& task);
 
 // Dependence::replicas if the task has Houdayer moves.
 Dependence dependence_of(const TaskData& task);

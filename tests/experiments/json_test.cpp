@@ -42,6 +42,8 @@ TEST_CASE("run: the random numbers of spins have the seed of the network unless 
   CHECK(hash(second) != hash(second + "--seed 1"));
   parsed(place.run("graph --size 8 --p 0.1 --seed 2 --out g.edges --json"));
   CHECK(hash("--graph g.edges") == hash(second + "--seed 1"));
+  parsed(place.run("graph --size 8 --p 0.1 --seed 2 --out g.h5 --json"));
+  CHECK(hash("--graph g.h5") == hash(second));
 }
 
 TEST_CASE("run --json has exactly the documented fields") {

@@ -334,7 +334,7 @@ TEST_CASE("XML is read as XML: references, entities, encodings, booleans") {
             .says("bad.graphml:2: the edge from node \"a\" to \"b\" is directed"));
   }
   CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("edgedefault=\"undirected\""));
-  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("--merge joins all"));
+  CHECK(refusal(directed(" edgedefault=\"directed\"", "")).says("--merge combines all"));
   CHECK(from_graphml(directed(" edgedefault=\"directed\"", ""), {.merge = true}).bonds() == 1);
   const std::string both = "<graphml><graph edgedefault=\"directed\">" + kNodes + kBond +
                            "<node id=\"c\"/><edge source=\"b\" target=\"a\"/>" +

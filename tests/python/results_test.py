@@ -82,6 +82,9 @@ def test_values_in_a_field_are_printed(small):
 def test_an_observable_is_the_array_of_its_values(hot):
     energy = hot.energy
     assert float(energy[0]) == energy.value[0]
+    more = energy
+    more += 1
+    np.testing.assert_array_equal(more, energy.value + 1)
     assert f"{energy[0]:.3f}" == f"{energy.value[0]:.3f}" and f"{energy[0]}" == str(energy[0])
     assert f"{energy:.2f}" == ", ".join(f"{v:.2f}" for v in energy.value)
     assert max(energy) is not None and float(max(energy)) == energy.value.max()

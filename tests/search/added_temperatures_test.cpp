@@ -26,7 +26,7 @@ namespace {
 const std::string kLine = "sweep s.toml --no-plots --out ";
 
 std::string study(const std::string& temperatures, const std::string& graphs = "2",
-                  const std::string& rest = "equilibrate = 20\nevery = 1\nmeasure = 12\n") {
+                  const std::string& rest = "equilibrate = 4\nevery = 1\nmeasure = 12\n") {
   return "[lattice]\ndim = 2\nsizes = [4, 6]\np = [0.1]\ngraphs = " + graphs +
          "\n[sampling]\nschedule = \"1:1\"\ntemperatures = " + temperatures + "\n" + rest +
          "[run]\ndevice = \"cpu\"\n";
@@ -124,7 +124,7 @@ TEST_CASE("automatic times do not change if a temperature is added") {
 TEST_CASE("a larger `measure` adds measurements, a smaller one needs no run") {
   Workplace place;
   const auto rest = [](int measure) {
-    return "equilibrate = 20\nevery = 1\nmeasure = " + std::to_string(measure) + "\n";
+    return "equilibrate = 4\nevery = 1\nmeasure = " + std::to_string(measure) + "\n";
   };
   place.write("s.toml", study("[2.3, 2.9]", "2", rest(12)));
   REQUIRE(place.run(kLine + "study").status == 0);
@@ -203,7 +203,7 @@ TEST_CASE("nothing is removed if the requested tasks are not known") {
   const auto before = digests(place / "study");
   // The edited study is stopped before its end.
   place.write("s.toml",
-              study("[2.3, 2.5]", "4", "equilibrate = 20\nevery = 1\nmeasure = 2000000\n"));
+              study("[2.3, 2.5]", "4", "equilibrate = 4\nevery = 1\nmeasure = 2000000\n"));
   REQUIRE(place.run(kLine + "study --time-limit 0.2s").status == 75);
   const Output stopped = place.run("study study");
   CHECK(stopped.status == 0);

@@ -260,6 +260,10 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
   REQUIRE(output.status == 0);
   const json summary = json::parse(place.read("study/summary.json"));
   CHECK(summary["method"] == "peaks");
+  const std::string rows = place.read("study/tc.csv");
+  CHECK(rows.starts_with("p,tc,error,systematic,total_error,relative_error,"));
+  CHECK(rows.find(",order,exact_order,latent_heat,") != std::string::npos);
+  CHECK(lines(rows) == 2);
   const json& point = summary["points"][0];
   const auto off = [](const json& value, double exact) {
     return std::abs(value["value"].get<double>() - exact) / value["total_error"].get<double>();

@@ -97,8 +97,8 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   TaskData data = made(6, 16, 40, far);
   const auto stuck = [&](bool travelled) {
     return stuck_replicas(replicas_by_start(data), series_at(data.bond_sum, 0),
-                          series_at(data.magnetisation, 0), units_of(data), Value{0.5, 0.1}, 5,
-                          travelled);
+                          series_at(data.magnetisation, 0), units_of(data), false, Value{0.5, 0.1},
+                          5, travelled);
   };
   CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
   CHECK(stuck(true) == "");
@@ -142,8 +142,6 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(!travelled_before(data, 4));
 }
 
-// Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
-// n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
 // Some replicas stay in the phase against the field: e, |m| and m^2 do not show it.
 TEST_CASE("in a field, the sign of m of both starts is compared") {
   TaskData data = made(1, 32, 100, [](std::uint32_t r, int) { return r % 4 == 1 ? -25.0 : 0.0; });
@@ -152,8 +150,26 @@ TEST_CASE("in a field, the sign of m of both starts is compared") {
   const RunCheck check = check_of(data);
   CHECK(check.status == RunStatus::not_equilibrated);
   CHECK(check.halves.observable == "magnetisation");
+
+  // A single replica against the field does not change the averages of the starts significantly.
+  TaskData one = made(1, 32, 100, [](std::uint32_t r, int) { return r == 5 ? -25.0 : 0.0; });
+  CHECK(check_of(one).ok());
+  one.configuration["sampling.field"] = "0.1";
+  CHECK(check_of(one).reasons.at(0).find("m of 1 of 32 replicas") != std::string::npos);
+
+  // A graph file with couplings has a field only if a site of it has one.
+  data.configuration.erase("sampling.field");
+  data.configuration["sampling.couplings"] = "file";
+  data.graph.field.assign(1000, 0);
+  CHECK(check_of(data).ok());
+  CHECK(checked_run(data).results.front().in_field.empty());
+  data.graph.field[7] = 0.5;
+  CHECK(check_of(data).status == RunStatus::not_equilibrated);
+  CHECK(checked_run(data).results.front().in_field.size() == field_observables().size());
 }
 
+// Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
+// n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
 TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   TaskData data = made(5, 32, 60, [](std::uint32_t, int) { return 0.0; });
   TaskData coupled = data;
