@@ -155,7 +155,14 @@ TEST_CASE("in a field, the sign of m of both starts is compared") {
   TaskData one = made(1, 32, 100, [](std::uint32_t r, int) { return r == 5 ? -25.0 : 0.0; });
   CHECK(check_of(one).ok());
   one.configuration["sampling.field"] = "0.1";
-  CHECK(check_of(one).reasons.at(0).find("m of 1 of 32 replicas") != std::string::npos);
+  CHECK(check_of(one).status == RunStatus::not_equilibrated);
+  const auto stuck = [&](bool in_field) {
+    return stuck_replicas(replicas_by_start(one), series_at(one.bond_sum, 0),
+                          series_at(one.magnetisation, 0), units_of(one), in_field, Value{0.5, 0.1},
+                          5, false);
+  };
+  CHECK(stuck(true).starts_with("m of 1 of 32 replicas"));
+  CHECK(stuck(false).empty());
 
   // A graph file with couplings has a field only if a site of it has one.
   data.configuration.erase("sampling.field");
