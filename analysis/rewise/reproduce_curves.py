@@ -25,8 +25,8 @@ class Timing(NamedTuple):
     high: float = math.nan
 
 
-TIMING_NOTE = ("times: median over repeats; plots show the range from shortest to longest; times "
-               "depend on the machine's load")
+TIMING_NOTE = ("times are medians over repeats, in plots with their range; they depend on the "
+               "machine's load")
 
 
 def number_text(number):

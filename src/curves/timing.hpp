@@ -16,8 +16,7 @@ struct Timing {
 };
 
 constexpr const char* kTimingNote =
-    "times: median over repeats; plots show the range from shortest to longest; times "
-    "depend on the machine's load";
+    "times are medians over repeats, in plots with their range; they depend on the machine's load";
 
 Timing timing_of(const std::vector<double>& repeats);
 
