@@ -42,8 +42,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.every", o.every);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed,
           "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same "
-          "seed "
-          "share random numbers");
+          "seed share random numbers");
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
   add_model_options(app, o);

@@ -70,7 +70,7 @@ FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "dama
 def warnings(summary, damaged=()):
     """(severity, sentence) of all warnings, the most severe first: reasons why points have no Tc,
     the warnings in the summary, which the terminal shows, too, and `damaged` (one sentence per
-    damaged file). This function makes no checks of its own."""
+    damaged file). This function checks nothing."""
     lines = []
 
     def add(weight, text):
