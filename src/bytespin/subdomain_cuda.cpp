@@ -472,7 +472,7 @@ void CudaSubdomain::prepare_clusters() {
   pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
   pairs_.clear(stream());
   met_ = DeviceBuffer<unsigned long long>(
-      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 21));
+      std::clamp<std::uint64_t>(std::bit_ceil(slab_.ends_in()), 1u << 10, 1u << 15));
   met_.clear(stream());
   all_pairs_ = gathered(slab_.ends_in());
   all_parts_ = gathered(most_labels_);

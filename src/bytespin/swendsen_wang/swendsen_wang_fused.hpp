@@ -127,8 +127,9 @@ RW_HD std::uint64_t border_end(Site label, std::uint32_t spin) {
 struct SlabEdges {
   // [1 + ends_in] number of pairs (0 before the call), then the pairs
   unsigned long long* pairs = nullptr;
-  // A lossy cache of the pairs in the list. Most bonds repeat a pair; pairs found in the cache are
-  // not listed again.
+  // A lossy cache of the pairs in the list. Pairs found in the cache are not listed again. Bonds
+  // between neighbouring planes often repeat a pair, rewired bonds only those of large clusters, so
+  // that a small cache finds most repetitions.
   unsigned long long* met = nullptr;  // [met_size], 0 before the call
   std::uint32_t met_size = 1;         // a power of 2
 };
@@ -162,7 +163,9 @@ struct RankLists {
 };
 // A rank's work space for labels of all slabs: a hash table with open addressing. The number of
 // slots in use depends on the current lists, so that it usually fits into the device's cache. The
-// table is empty (all bits set) between two uses.
+// table is empty (all bits set) between two uses. With many rewired bonds its speed is that of
+// random memory accesses: two fifths as many slots (longer searches) made unite_labels() slower, a
+// scan of the table for the slab's labels in place of a list did not make the update faster.
 struct LabelTable {
   unsigned long long* slots = nullptr;  // [label_table_slots() of the longest lists]
 };
