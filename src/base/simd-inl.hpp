@@ -60,7 +60,7 @@ HWY_INLINE bool all_zero(V32 v) { return hn::AllTrue(D32(), hn::Eq(v, zero())); 
 // each call.)
 template <class D>
 HWY_INLINE std::size_t store_packed(hn::VFromD<D> v, hn::Mask<D> mask, D d, std::uint32_t* to) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2
   std::uint8_t bits[8];
   hn::StoreMaskBits(d, mask, bits);
   const auto lanes = hn::LoadU(hn::Rebind<std::uint8_t, D>(), kSetBits[bits[0]].data());
