@@ -34,12 +34,14 @@ void take_exact(const StudyConfig& config, PottsPoint& point) {
   point.exact_order = config.model.q > 4 ? Order::first : Order::second;
 }
 
+bool is_used(const SizePeaks& size) { return size.usable && size.outside <= kMaxOutside; }
+
 // A rewired lattice with few shortcuts behaves like the regular one, and the temperatures of its
 // peaks converge to the regular transition: q = 3, p = 0.01, up to 16 x 16 sites.
 std::string lack_of_shortcuts(const StudyConfig& config, const PottsPoint& point) {
   double largest = 0;
   for (const SizePeaks& size : point.peaks) {
-    if (size.usable && size.outside <= kMaxOutside) largest = std::max(largest, size.sites);
+    if (is_used(size)) largest = std::max(largest, size.sites);
   }
   if (point.p == 0 || point.p * largest >= kMinShortcuts) return "";
   const double edge = std::pow(kMinShortcuts / point.p, 1.0 / config.dim());
@@ -165,7 +167,7 @@ Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::si
   json["fine"] = {{"temperatures", std::vector<double>(grid.begin(), grid.end())},
                   {"specific_heat", curve_json(point.heat[k].values())},
                   {"susceptibility", curve_json(point.susceptibility[k].values())}};
-  json["peaks"] = {{"used", peaks.usable && peaks.outside <= kMaxOutside},
+  json["peaks"] = {{"used", is_used(peaks)},
                    {"specific_heat", peak_json(peaks.heat)},
                    {"susceptibility", peak_json(peaks.susceptibility)},
                    {"weights", printed_json(estimate(peaks.weights_temperature))},
@@ -317,20 +319,23 @@ Cells point_cells(const PottsPoint& point) {
           reasons_cell(found.reasons)};
 }
 
+// A size that is left out has no values, nor has a curve whose maximum is at an end of the window.
 Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
-  const auto text = [](const Jackknifed& x) { return printed(estimate(x)); };
-  const auto of_two = [&](const Jackknifed& x) { return peaks.two_peaks ? text(x) : "-"; };
+  const auto text = [&](const Jackknifed& x, bool found = true) {
+    return found && is_used(peaks) ? printed(estimate(x)) : "-";
+  };
+  const Peak &heat = peaks.heat, &chi = peaks.susceptibility;
   return {{"", "p", p},
           text_cell("size", size_text(size)),
           {"", "graphs", size.samples.graphs.size()},
-          text_cell("T(C max)", text(peaks.heat.temperature)),
-          text_cell("C max", text(peaks.heat.height)),
-          text_cell("T(chi max)", text(peaks.susceptibility.temperature)),
-          text_cell("chi max", text(peaks.susceptibility.height)),
+          text_cell("T(C max)", text(heat.temperature, heat.inside)),
+          text_cell("C max", text(heat.height, heat.inside)),
+          text_cell("T(chi max)", text(chi.temperature, chi.inside)),
+          text_cell("chi max", text(chi.height, chi.inside)),
           text_cell("T(weights)", text(peaks.weights_temperature)),
-          text_cell("e ordered", of_two(peaks.ordered)),
-          text_cell("e disordered", of_two(peaks.disordered)),
-          text_cell("valley", of_two(peaks.barrier))};
+          text_cell("e ordered", text(peaks.ordered, peaks.two_peaks)),
+          text_cell("e disordered", text(peaks.disordered, peaks.two_peaks)),
+          text_cell("valley", text(peaks.barrier, peaks.two_peaks))};
 }
 
 }  // namespace
@@ -409,8 +414,9 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>&
          "temperature of equal\nweights. T(weights): at equal weights, the ordered phases have q "
          "times the weight of the disordered\none. C and chi by reweighting. Energies and valley "
          "(logarithm of its depth): from the histogram at\nthe temperature where C of each graph "
-         "is largest; - if it has one peak. 2.3772(4) means 2.3772 +-\n0.0004, by jackknife over "
-         "graphs, including what the extrapolation neglects. J = k_B = 1.\n\n" +
+         "is largest; - if it has one peak. A size that is left out has no values. 2.3772(4) "
+         "means\n2.3772 +- 0.0004, by jackknife over graphs, including what the extrapolation "
+         "neglects. J = k_B = 1.\n\n" +
          words;
 }
 

@@ -236,3 +236,23 @@ TEST_CASE("Ctrl-C before the first round of a target prints the table, too") {
   CHECK(table.out.find("PARTIAL") != std::string::npos);
   CHECK(table.err.find("no table") == std::string::npos);
 }
+
+TEST_CASE("Ctrl-C of a Potts study prints finished sizes, no values outside of the window") {
+  for (const auto& [temperatures, row] :
+       {std::pair<std::string, std::string>{"[0.64, 0.68, 0.72, 0.76]", "0.1  8x8    3       0.7"},
+        {"[0.8, 0.85]", "0.1  8x8    3       -"}}) {
+    Workplace place;
+    std::string config = long_study("[8, 12, 64]") + "[model]\nname = \"potts\"\nq = 10\n";
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      config.replace(config.find(from), from.size(), to);
+    };
+    replace("[2.7, 2.8, 2.9]", temperatures);
+    replace("equilibrate = 20", "equilibrate = 200");
+    place.write("s.toml", config);
+    const Output table = stopped_at(place, "tc s.toml --no-plots --out tc", "64x64");
+    INFO(table.err << table.out);
+    CHECK(table.status == 75);
+    CHECK(table.out.find("PARTIAL") != std::string::npos);
+    CHECK(table.out.find(row) != std::string::npos);
+  }
+}
