@@ -1,5 +1,6 @@
-// Deriving modified cells, CSR and colour split from the rewired bonds. Cost: R log R for R rewired
-// bonds, memory proportional to R; nothing grows with the number of sites.
+// Derives the modified cells, their neighbour lists (CSR) and their lists by colour from the rewired
+// bonds. Cost on a lattice: time R log R and memory R for R rewired bonds, however many sites there
+// are. (In an imported graph every site is a modified cell.)
 #include "graphs/graph.hpp"
 
 #include <fmt/format.h>

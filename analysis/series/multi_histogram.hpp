@@ -5,8 +5,8 @@
 // minimise the convex function of Shirts & Chodera, J. Chem. Phys. 129, 124105 (2008),
 //   A(f) = sum_b n_b ln sum_k N_k exp(f_k - beta_k E_b) - sum_k N_k f_k,
 // by Newton steps from a thermodynamic-integration start. Energies are integers, so samples of
-// equal energy share a bin b without loss of information. (Beyond 2^26 distinct energies, bins are
-// wider by a power of two.)
+// equal energy share a bin b without loss of information. (If the range of energies has more than
+// 2^26 levels, bins are wider by a power of two.)
 // Cost: one pass over the samples, then O(bins x temperatures) per Newton step and per beta.
 #pragma once
 
@@ -50,8 +50,8 @@ class MultiHistogram {
   // time blocks. 0: no blocks, which is cheaper.
   MultiHistogram(std::span<const Input> inputs, const SampleUnits& units, Eigen::Index blocks = 0);
 
-  // Thermal averages at beta, with plain squares instead of pairs. Reliable only between
-  // temperatures whose energies overlap.
+  // Thermal averages at beta; kEnergyPair etc. are plain squares of averages (with_squares()).
+  // Reliable only between temperatures whose energies overlap.
   Moments moments(double beta) const { return moments(all_, beta); }
 
   // The same without one block, with free energies solved again.

@@ -95,7 +95,7 @@ struct PackedArray {
 namespace detail {
 struct Values {  // in memory
   const void* data;
-  std::size_t bytes;  // each
+  std::size_t bytes;  // per value
 };
 PackedArray pack(Kind kind, const Values& values, std::size_t size,
                  const std::vector<std::uint64_t>& dims, const Packing& packing);

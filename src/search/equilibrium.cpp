@@ -25,9 +25,9 @@ constexpr std::uint64_t kLoneUpdates = 2;   // Swendsen-Wang updates that random
 // m^2 by a fifth (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Updates kWarmUp{{4, 1}, ClusterUpdate::swendsen_wang};
 constexpr double kPilotTaus = 10;  // a series this many tau_int long determines tau_int
-// Equilibration in units of the pilots' tau_int. The margin over kMinTaus is small: if the graphs
-// show a longer tau_int, measurements_to_drop() drops a measurement, about one tau_int, whereas
-// 1.25 costs as much at every size (tc-2d on an H100: 8.0 s with 1.25, 7.6 s with 1.1).
+// Equilibration in units of the pilots' tau_int. A small margin over kMinTaus suffices: if the
+// graphs show a longer tau_int, measurements_to_drop() drops one measurement (about one tau_int). A
+// larger margin costs time at every size (tc-2d on an H100: 8.0 s with 1.25, 7.6 s with 1.1).
 constexpr double kEquilibrationTaus = 1.1 * kMinTaus;
 
 // A time window of a pilot run.
@@ -147,8 +147,8 @@ class Trial {
            search_.plan->cluster != ClusterUpdate::swendsen_wang;
   }
 
-  // Whether some of these updates equilibrate any start. With frustration a cluster may contain
-  // nearly all spins, and they take as long as sweeps do.
+  // Whether a few Swendsen-Wang updates equilibrate replicas from any start. With frustration they
+  // do not: a cluster may contain nearly all spins, and equilibration needs as long as with sweeps.
   bool equilibrates_by_swendsen_wang() const {
     return has_swendsen_wang() && !is_frustrated(config_);
   }
@@ -174,7 +174,7 @@ class Trial {
   }
 
   // tau_int of m^2, in cycles, from the second half of the series: the mean over the pilots, at the
-  // temperature where it is longest. measurements_to_drop() takes the same mean over all graphs. A
+  // temperature where it is longest. measurements_to_drop() uses the same mean over all graphs. A
   // single pilot is noisy: the longest of four exceeds the mean by a fifth or more (tc-2d).
   double longest_tau(const std::vector<TaskData>& pilots) const {
     std::vector<std::vector<double>> known;  // [temperature][pilot]
@@ -274,7 +274,8 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
 
 namespace {
 
-// Total discarded measurements: m, then 3 m of 4 m, 7 m of 8 m; at most three times.
+// At most three extensions of m measurements by discard_more(): m are discarded and 2 m used, then
+// 3 m and 4 m, then 7 m and 8 m.
 bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
 
 }  // namespace

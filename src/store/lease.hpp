@@ -16,7 +16,7 @@
 // the term by one.
 //
 // Files written under a lease carry its term (sealed_file.hpp). A file is first written under a
-// temporary name; then the writer checks that the lease is still its own, and renames the file. A
+// temporary name; then the writer checks that it still holds the lease, and renames the file. A
 // process that was suspended and lost its lease therefore cannot overwrite its successor's files:
 // either the check fails, or the temporary file is gone, because the successor removed it before it
 // read or wrote anything. This needs no lock.
@@ -48,7 +48,7 @@ struct LeaseOptions {
 // processes that share a folder need the same value.
 LeaseOptions lease_options();
 
-// Thrown if the lease belongs to another process by now. The caller drops the task.
+// Thrown if another process has taken over the lease. The caller drops the task.
 class LeaseLost : public Error {
  public:
   using Error::Error;

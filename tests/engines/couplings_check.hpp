@@ -26,7 +26,7 @@ struct CoupledCase {
   std::shared_ptr<const Graph> graph;
   Model model;
   bool metropolis_mixes = true;
-  bool slow = false;  // two valleys at the lower temperature: equilibrates for 4 times as long
+  bool slow = false;  // two energy valleys at the lowest temperature: a longer equilibration
 };
 
 struct CoupledAverages {
@@ -180,7 +180,7 @@ inline CoupledAverages enumerate_potts(const Instance& on, std::uint32_t states,
   return out;
 }
 
-// A case and its exact averages, each temperature of which is computed once.
+// A case and its exact averages, computed once per temperature.
 struct CoupledStates {
   const CoupledCase& one;
   Instance instance{one};
@@ -394,8 +394,8 @@ inline std::vector<Update> houdayer_updates() {
            {1, 2, true, true}}};
 }
 
-// Houdayer moves alone: they flip some clusters, the same in both replicas of a couple, and
-// conserve the sum of their energies.
+// Checks Houdayer moves alone: they flip the same sites in both replicas of a couple (r, r + 2), and
+// conserve the sum of the two energies.
 inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, int device) {
   EngineSpec spec;
   spec.model = one.model;
@@ -416,7 +416,8 @@ inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, i
   // In a field spins flip only where the two replicas differ.
   const bool field =
       one.model.interactions.has_field() || one.model.interactions.couplings == CouplingKind::file;
-  int changed = 0, partly = 0;  // couples whose energies changed; in which some sites flipped
+  // Couples whose energies changed; couples in which some, but not all, sites flipped.
+  int changed = 0, partly = 0;
   auto old = all_spins();
   for (int move = 0; move < 4; ++move) {
     engine->advance({0, 0, false, true}, 1);
@@ -448,7 +449,7 @@ inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, i
   CHECK(partly > 5);
 }
 
-// The cases and updates of the multispin engine.
+// The cases that the multispin engine supports.
 inline std::vector<CoupledCase> unit_cases() {
   std::vector<CoupledCase> cases;
   for (const CoupledCase& one : coupled_cases()) {
@@ -457,8 +458,8 @@ inline std::vector<CoupledCase> unit_cases() {
   return cases;
 }
 
-// `slow`: the number of sweeps or cluster updates by which clusters alone, and updates in a field,
-// equilibrate.
+// Compares every update of the multispin engine on every case. `slow`: cycles of equilibration
+// without exchange, for schedules of cluster updates only and for cases with `slow` set.
 inline void compare_unit_cases(EngineMaker make, std::uint64_t seed, const Effort& effort,
                                std::uint32_t slow, int device, Scores& scores) {
   auto updates = wolff_updates();
@@ -472,9 +473,9 @@ inline void compare_unit_cases(EngineMaker make, std::uint64_t seed, const Effor
       if (update.local == LocalUpdate::metropolis && sweeps_alone && !one.metropolis_mixes)
         continue;
       Effort own = effort;
-      // Clusters alone leave a valley of a frustrated graph slowly.
+      // Cluster updates alone rarely leave an energy valley of a frustrated graph.
       if (update.schedule.local == 0 && !update.schedule.exchange) own.lengths.equilibrate = slow;
-      // The two valleys of a field at the lowest temperature need exchange.
+      // At the lowest temperature, only exchange moves replicas between two valleys often enough.
       std::vector<double> temperatures{1.2, 1.9, 3.0};
       if (one.slow && !update.schedule.exchange) {
         own.lengths.equilibrate = slow;

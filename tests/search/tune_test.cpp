@@ -150,7 +150,7 @@ TEST_CASE("the slowest temperature decides, and all of them must be known") {
     if (!e.found) continue;
     CHECK(std::abs(slowest.tau.tau.value - 2) < 4 * slowest.tau.tau.error);
   }
-  // Pairs that differ hardly, but for the whole series: a motion slower than the series.
+  // Pairs that differ little, but throughout the series: a motion slower than the series.
   for (const double offset : {0.0, 0.3}) {
     TuneSeries series(2 * pairs);
     Eigen::ArrayXd x(2 * pairs), own(2 * pairs);

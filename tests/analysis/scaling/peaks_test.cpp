@@ -14,10 +14,10 @@ using namespace rewise;
 
 namespace {
 
-// One disordered and q ordered phases, all of the same weight at beta_t: energies per site there
-// and the variance C/beta^2 of each phase. Exactly consistent at every beta: with
-// d = beta - beta_t, phase a has the weight exp(-N e_a d + N c d^2 / 2) and the mean energy
-// N (e_a - c d).
+// One disordered and q ordered phases, which have the same weight at `beta`. `ordered` and
+// `disordered`: their energies e_a per site at `beta`; `c`: the variance of the energy in a phase,
+// per site (C/beta^2). At any other temperature, with d = beta' - beta, phase a has exactly the
+// weight exp(-N e_a d + N c d^2 / 2) and the mean energy N (e_a - c d).
 struct TwoPhases {
   double sites, ordered, disordered;
   double c = 0.5, states = 5, beta = 1.25;

@@ -109,7 +109,7 @@ TEST_CASE("lambda decreases with T, and rule add has a matrix of one entry") {
 
 namespace {
 
-// Ising spins with couplings tanh(beta J) of pairs of sites: <f> over all states.
+// A bond of an Ising model, with t = tanh(beta J). enumerate() computes <f> by a sum over all states.
 struct Coupling {
   std::size_t a, b;
   double t;
@@ -162,8 +162,8 @@ TEST_CASE("rule swap: fields and couplings that rings mediate, by enumeration") 
     INFO(regions << " regions");
     CHECK(enumerate(k * kRegion, ring, others) ==
           Approx(a * a * of.field / (2 * (1 + of.coupling * g))).epsilon(1e-12));
-    // One region sees the others as a coupling of the two ends. Keeping the bond sometimes has the
-    // same effect.
+    // The other regions act on one region like a coupling of its two ends. Keeping the removed bond
+    // with probability `kept` has the same effect.
     std::vector<Coupling> coupled = alone, whole = alone;
     coupled.push_back({kZ, kO, of.coupling});
     whole.push_back({kZ, kO, t});
@@ -185,15 +185,17 @@ TEST_CASE("rule swap: shares of bonds in rings are those of rewired lattices") {
   const GraphSpec spec{{256, 256}, p, Rule::swap, 5};
   const auto bonds = rewired_bonds(spec);
   const auto lattice = Lattice::make(spec.extents);
-  // Shortcuts at the home of the end of colour 1 of another bond lead to the next region of a ring.
+  // Rule swap permutes the ends of colour 1. A ring continues from the site of such an end with the
+  // rewired bond whose end of colour 1 was at that site in the lattice. ends(): the site of a bond's
+  // end of colour 1 in the lattice, and after rewiring.
   std::multimap<Site, std::size_t> at_home;
   const auto ends = [&](const RewiredBond& r) {
     const bool first = lattice.colour(lattice.home_a(r.bond)) == 1;
     return std::pair(first ? lattice.home_a(r.bond) : lattice.home_b(r.bond), first ? r.a : r.b);
   };
   for (std::size_t i = 0; i < bonds.size(); ++i) at_home.emplace(ends(bonds[i]).first, i);
-  // A site of colour 1 has several homes, so rings are not unique; only those are followed whose
-  // sites have one.
+  // A site that lost several bonds has several continuations. Only rings all of whose sites of
+  // colour 1 lost one bond are followed.
   std::map<int, double> seen;
   double followed = 0;
   for (std::size_t i = 0; i < bonds.size(); ++i) {
@@ -213,7 +215,8 @@ TEST_CASE("rule swap: shares of bonds in rings are those of rewired lattices") {
       ++followed;
     }
   }
-  // A ring of k regions is followed with a probability q^k, q of one site.
+  // A ring of k regions is followed with probability q^k; q: the share of ends whose site lost one
+  // bond.
   double one = 0, all = 0;
   for (const auto& [site, i] : at_home) one += at_home.count(site) == 1;
   all = static_cast<double>(at_home.size());
