@@ -1,6 +1,6 @@
-// Derives the modified cells, their neighbour lists (CSR) and their lists by colour from the rewired
-// bonds. Cost on a lattice: time R log R and memory R for R rewired bonds, however many sites there
-// are. (In an imported graph every site is a modified cell.)
+// Derives the modified cells, their neighbour lists (CSR) and their lists by colour from the
+// rewired bonds. Cost on a lattice: time R log R and memory R for R rewired bonds, however many
+// sites there are. (In an imported graph every site is a modified cell.)
 #include "graphs/graph.hpp"
 
 #include <fmt/format.h>

@@ -14,8 +14,8 @@
 
 namespace rewise {
 
-// Bin borders from 1 to beyond `most`: [bins + 1], about `per_decade` bins per factor of ten, one
-// whole number each as long as that is wider.
+// Bin borders from 1 to beyond `most`: [bins + 1], about `per_decade` bins per factor of ten, each
+// at least one whole number wide.
 std::vector<std::uint64_t> logarithmic_bins(std::uint64_t most, int per_decade);
 // The bin of s, 1 <= s < borders.back().
 std::size_t bin_of(const std::vector<std::uint64_t>& borders, std::uint64_t s);

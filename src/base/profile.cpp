@@ -22,7 +22,7 @@ constexpr std::array<const char*, 11> kNames{"tune",   "look",  "graph",  "prepa
                                              "engine", "files", "reduce", "analysis",
                                              "plots",  "wait",  "device"};
 constexpr int kDeviceRow = 1000;  // in the trace, rows of devices follow those of threads
-constexpr std::size_t kMaxSpans = 1u << 20;  // some 100 MB; later ones are counted
+constexpr std::size_t kMaxSpans = 1u << 20;  // about 100 MB; later spans are only counted
 
 struct Event {
   Work work;

@@ -1,8 +1,8 @@
-// The decisions of decide.hpp for vectors of words. A block is four vectors: Lanes groups of four
-// words. The first digits are compared word by word; along a vector, the calls for the four words
-// of a group alternate. For the remaining digits the words are regrouped into vectors of first,
-// second, third and fourth words, so that one call serves Lanes groups. Vectors have one lane or a
-// multiple of four.
+// Accepts or rejects flips as decide.hpp does, for vectors of words. A block is four vectors, that
+// is, Lanes groups of four words. For the first digits a vector holds whole groups, and lane k uses
+// the Philox calls of word k % 4 of a group. For the remaining digits the block is regrouped into
+// vectors of all first, second, third and fourth words, so that one call serves Lanes groups. A
+// vector has one lane or a multiple of four.
 #include "src/bitlattice/local.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Items {
   }
 };
 
-// The calls of the first digits as they alternate along a vector: [n][word].
+// The Philox calls of the first digits, in the order of the lanes of a vector: [n][word].
 struct QuickCalls {
   alignas(16) std::uint32_t hi[kQuickCalls][kGroupWords], lo[kQuickCalls][kGroupWords];
 
@@ -182,8 +182,8 @@ HWY_INLINE void decide_rest(const Draws& draws, V32 item, BlockState& state) {
   below.store(state.below);
 }
 
-// Computes the new words of a block's sites. neighbour: [2 kDim] words of neighbours, as many as
-// own. Only bits in `sites` change. item: of the first group.
+// Updates the words `own` of a block. neighbour: [2 kDim], as many words as `own` each. Only bits
+// in `sites` change. item: the Philox item of the first group.
 template <int kDim, bool kDownhill>
 HWY_INLINE void decide_block(const Draws& draws, const QuickCalls& calls, std::uint32_t item,
                              std::uint32_t* own, const std::uint32_t* const* neighbour,

@@ -1,6 +1,6 @@
-// Operations on bits of words on the device: words as masks of the sites of a row (bits from any
-// position, and runs), transposed matrices, and counters per bit position. A run is a stretch of
-// sites that bonds along the row join; a mask of starts has the first site of each run.
+// Bit operations on the device: masks of the sites of a row (64 bits from any position, and runs),
+// the transpose of 32 x 32 bits, and counters per bit position. A run is a stretch of sites that
+// bonds along the row join; `starts` marks the first site of each run.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +79,7 @@ struct Counter {
   std::uint32_t plane[kPlanes]{};
 
   __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
-  // A number of N bit planes.
+  // Adds a number of N bit planes at each bit position.
   template <int N>
   __device__ __forceinline__ void add(const std::uint32_t* x) {
     std::uint32_t carry = 0;

@@ -93,8 +93,7 @@ struct ParentForest {
 };
 
 // The same with a word for each node: its parent in bits 0-31 and its key above. The order is that
-// of the keys, so a root has the smallest key of its set. Several devices may join sets
-// concurrently (atomics have replica scope, which costs nothing on a single device).
+// of the keys, so a root has the smallest key of its set. Atomics have device scope.
 struct KeyedForest {
   using Word = unsigned long long;
 
@@ -115,7 +114,7 @@ struct KeyedForest {
     return static_cast<std::uint32_t>(word >> 32);
   }
 
-  // As ParentForest::peek(), also for nodes of another device.
+  // As ParentForest::peek().
   __device__ __forceinline__ Word peek(std::uint32_t node) const {
     using InBlock = cuda::atomic_ref<Word, cuda::thread_scope_block>;
     return InBlock(words[node]).load(cuda::memory_order_relaxed);

@@ -11,9 +11,9 @@
 // correlation stays below 1/e, 1/10 and 1/30; tau_int in steps and seconds (1/2 cycle for white
 // noise), infinite with a separate lower bound if the series is too short.
 //
-// With replica exchange one engine holds all temperatures, and all series are those of a place: of
-// replica r of a temperature, whichever configuration is there. The mean of n measurements of a
-// place has the variance 2 tau_int var / n, as without exchange, and places of different r remain
+// With replica exchange one engine holds all temperatures, and each series is that of a slot
+// (replica r of a temperature), whichever configuration occupies it. The mean of n measurements of
+// a slot has the variance 2 tau_int var / n, as without exchange, and slots of different r remain
 // independent. Further metrics: independent_cycles, twice the longest tau_int in cycles; the
 // acceptance with the next temperature; round trips of a configuration in 1000 cycles; seconds of
 // an exchange. Times are means over the temperatures.

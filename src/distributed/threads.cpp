@@ -71,7 +71,7 @@ class ThreadRanks::RankTransport final : public Transport {
       if (post_.failure) throw Error(*post_.failure);
       if (box.front().size() != awaited.bytes.size()) {
         throw Error(ExitCode::internal,
-                    fmt::format("rank {} expects {} bytes of rank {} and got {}", rank_,
+                    fmt::format("rank {} expects {} bytes from rank {} but got {}", rank_,
                                 awaited.bytes.size(), awaited.from, box.front().size()));
       }
       std::copy(box.front().begin(), box.front().end(), awaited.bytes.begin());

@@ -69,9 +69,9 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
   return {local ? Schedule{count, 0} : Schedule{0, count}, 1};
 }
 
-// Calls run(schedule, cycles), which must wait for its end, until the steps of `cycles` cycles are
-// done; `done_before` steps of them, or more, are done already. Returns the number of steps done in
-// all. It is less than that of the cycles only if `stop` ended the loop.
+// Calls run(schedule, cycles), which must return only when its steps are complete, until the steps
+// of `cycles` cycles are done. `done_before`: the number of steps already done, possibly more than
+// those. Returns the total number of steps done; it is less than requested only after a stop.
 template <class Run>
 std::uint64_t run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
                             std::uint64_t cycles, Pace& pace, std::uint64_t done_before,

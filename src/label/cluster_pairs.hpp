@@ -12,17 +12,17 @@
 
 namespace rewise {
 
-// Lists the segments of rows with the same two labels, sorts them by the first label (a counting
-// sort), and adds the common sites of each cluster of the first configuration with those of the
-// second one in an array over these. All loops but that over the starts of segments in a word are
-// free of branches: a hash table of pairs took three times as long, because of branches that cannot
-// be predicted. Keeps its memory: at most 28 bytes per segment, 4 per cluster of the first
-// configuration and 12 per cluster of the second one.
+// Method: divides rows into segments of equal labels in both configurations and sorts the segments
+// by their first label (a counting sort). For each cluster of the first configuration, an array
+// over the clusters of the second one then accumulates the numbers of common sites. Only the loop
+// over the starts of segments in a word has branches; a hash table of pairs took three times as
+// long, because its branches are unpredictable. The object keeps its memory: at most 28 bytes per
+// segment, 4 per cluster of the first configuration and 12 per cluster of the second one.
 class ClusterPairs {
  public:
-  // The sums of two labelled configurations, of n common sites and the sum w of their weights; no
-  // fourth powers. Labels: RunTable::parent of each run, at most the number of runs.
-  // weight_before: [sites + 1] weights of all sites before one, modulo 2^32, or null: no weights.
+  // Sums over pairs of clusters of two labelled configurations; n: common sites, w: the sum of
+  // their weights. Fourth powers are 0. The label of a run is its RunTable::parent. weight_before:
+  // [sites + 1] weights of all sites before one, modulo 2^32, or null: no weights.
   ClusterSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
 
  private:
@@ -43,7 +43,7 @@ class ClusterPairs {
   ClusterSums add_up();
 
   std::vector<Segment> segments_;    // [count_ + 1], the last one marks the end
-  std::vector<std::uint32_t> next_;  // [labels of a + 1] place of a cluster's next part
+  std::vector<std::uint32_t> next_;  // [labels of a + 1] index in parts_ of a cluster's next part
   std::vector<Part> parts_;          // [count_] by a
   std::vector<Common> common_;       // [labels of b]
   std::size_t count_ = 0;

@@ -274,8 +274,8 @@ std::string lone_sites_warning(const StudyConfig& config, double p, double sites
 
 namespace {
 
-// At most three extensions of m measurements by discard_more(): m are discarded and 2 m used, then
-// 3 m and 4 m, then 7 m and 8 m.
+// Measurements can be discarded at most three times. From m used ones, discard_more() goes to m
+// discarded and 2 m used, then to 3 m and 4 m, then to 7 m and 8 m.
 bool may_discard(const SizePlan& plan) { return 8 * plan.discard < 7 * plan.measure; }
 
 }  // namespace

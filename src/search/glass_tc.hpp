@@ -27,9 +27,11 @@ struct GlassTc {
   }
 };
 
-// What crossings of the overlaps of consecutive sizes mean for the couplings of a study: nothing
-// (without couplings of both signs or with a field, the spins order without a glass, and overlaps
-// scale otherwise), T_SG (couplings of mean 0), or the first order of any kind.
+// What crossings of the overlaps of consecutive sizes mean for the couplings of a study:
+//   none       nothing (no couplings of both signs, or a field: there is no spin glass, or
+//              overlaps scale differently)
+//   glass      T_SG (couplings of mean 0)
+//   any_order  the temperature of the first order to set in, ferromagnetic or spin glass
 enum class OverlapCrossings { none, glass, any_order };
 OverlapCrossings overlap_crossings_of(const StudyConfig& config);
 

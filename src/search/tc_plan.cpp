@@ -103,7 +103,8 @@ SizePlan scan_plan(SizePlan plan, Range range, double sites) {
 }
 
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
-  // (T - Tc)/Tc N^y covers the region where U falls from almost 2/3 to almost 0 by half.
+  // The window covers about half of the range of (T - Tc)/Tc N^y in which U falls from almost 2/3
+  // to almost 0.
   double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;
   if (p == 0 && dim == 2 && (q == 3 || q == 4)) y = potts_exponents(dim, static_cast<int>(q)).y;
   return 1.3 * centre * std::pow(sites, -y);

@@ -68,7 +68,8 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   row.hot_less_cold = (hot - cold) / (hot + cold);
 }
 
-// Returns the point with the higher temperature; its member `other` holds the other point.
+// Combines the points of both orders: returns the one with the higher temperature, and the other
+// one in its `other`. Returns only `a` if the tree condition does not apply.
 TreePoint transition_of(TreePoint a, TreePoint b) {
   if (!a.why_not_applicable.empty()) return a;
   const auto ta = a.accepted_tc(), tb = b.accepted_tc();
@@ -247,9 +248,9 @@ std::string tree_refusal(const StudyConfig& config) {
   return "";
 }
 
-// The gauge transformation flips one sublattice. For the antiferromagnet it changes J of the
-// lattice into 1. J of a shortcut becomes 1 if the shortcut joins different colours, else -1: with
-// probability 1/2 if moved ends are at sites of any colour.
+// For an antiferromagnet, flipping all spins of one sublattice (a gauge transformation) changes J
+// of the lattice bonds from -1 to 1. J of a shortcut becomes 1 if it joins different colours, else
+// -1. If moved ends are at sites of any colour, J = -1 has probability 1/2.
 ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   const Interactions& of = config.model.interactions;
   ShortcutCouplings shortcuts;

@@ -39,7 +39,8 @@ struct FileIdentity {
   }
 };
 
-// All members throw Error(io) naming the file; a missing file is an error except for `is_there`.
+// All functions throw Error(io) that names the file. The constructor accepts a missing file; then
+// every function except is_there() throws. The path must outlive the object.
 class InputFile {
  public:
   // O_NONBLOCK: opening must not block if the name belongs to a pipe.

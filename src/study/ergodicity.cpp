@@ -22,14 +22,16 @@ bool cancels(const Graph& graph) {
          std::ranges::all_of(graph.site_fields(), [](std::int32_t h) { return h == 0; });
 }
 
-// Whether every move of Metropolis sweeps can be certain on a part with even numbers of bonds.
+// Whether the energy change of a flip can be 0 at sites with an even number of bonds, so that
+// Metropolis sweeps may accept all flips of a part with certainty.
 bool cancels(const Model& model) {
   // With more than two states, Metropolis proposes random states.
   return model.q <= 2 && !model.interactions.has_field() &&
          model.interactions.couplings != CouplingKind::gaussian;
 }
 
-// Of a graph without a lattice.
+// The number of connected parts of at most kSmallPart sites whose sites all have an even number of
+// bonds, of a graph without a lattice. Isolated sites do not count.
 std::uint64_t even_parts_of(const Graph& graph) {
   const auto offsets = graph.offsets();
   const auto neighbours = graph.neighbours();
@@ -77,8 +79,9 @@ LocalUpdate local_update_for(const Graph& graph, const Model& model) {
   return reaches_all ? LocalUpdate::metropolis : LocalUpdate::glauber;
 }
 
-// A Wolff update picks a given isolated site only once in N updates. Such sites therefore keep
-// their initial spins and add up to the square of their share to m^2.
+// Isolated sites flip together at every Metropolis sweep, and a Wolff update picks a given one only
+// once in N updates. They therefore keep their relative orientation, and contribute up to the
+// square of their share to m^2.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
                                bool options) {
   // With more than two states, Metropolis proposes random states.
@@ -110,7 +113,7 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
   }
   const auto lone = static_cast<double>(problem.isolated);
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
-  // In a field isolated sites draw.
+  // In a field, flips of isolated sites are random.
   const bool field = spec.model.interactions.has_field();
   if (field || problem.isolated < 2 ||
       (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {

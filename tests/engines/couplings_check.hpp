@@ -394,8 +394,8 @@ inline std::vector<Update> houdayer_updates() {
            {1, 2, true, true}}};
 }
 
-// Checks Houdayer moves alone: they flip the same sites in both replicas of a couple (r, r + 2), and
-// conserve the sum of the two energies.
+// Checks Houdayer moves alone: they flip the same sites in both replicas of a couple (r, r + 2),
+// and conserve the sum of the two energies.
 inline void check_houdayer_conserves(EngineMaker make, const CoupledCase& one, int device) {
   EngineSpec spec;
   spec.model = one.model;

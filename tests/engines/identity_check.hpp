@@ -75,9 +75,9 @@ inline void check_resume(EngineMaker make, const Graph& graph, const EngineSpec&
   }
 }
 
-// The same run, stopped at varying points within its cycles (in sweeps and in cluster updates, with
-// some word groups or systems ahead of others). Each time a new engine with other options
-// continues. Returns the number of stops.
+// The same run, stopped at varying points within its cycles (in sweeps and in cluster updates, when
+// some word groups or replicas have done more updates than others). Each time a new engine with
+// other options continues. Returns the number of stops.
 inline int check_stops(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                        const Schedule& schedule, std::vector<EngineOptions> options,
                        std::uint64_t seed) {

@@ -21,8 +21,8 @@
 
 namespace {
 
-// The number of calls of operator new of this thread until one fails (-1 = none fails). With
-// `for_ever`, all later ones fail, too.
+// The number of calls of operator new in this thread that succeed before one fails (-1 = none
+// fails). With `for_ever`, all later calls fail, too.
 thread_local long calls_left = -1;
 thread_local bool for_ever = false, was_refused = false;
 
@@ -110,7 +110,7 @@ struct Ends {
   ~Ends() { std::terminate(); }
 };
 
-// The wait status of a process of the program that calls `end`.
+// Returns the wait status of a child process that calls `end`.
 int status_after(void (*end)()) {
   const pid_t child = ::fork();
   if (child == 0) {

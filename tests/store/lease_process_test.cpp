@@ -58,8 +58,8 @@ TEST_CASE("a new owner removes temporary files of its predecessor") {
                                   std::string("t.part.h5"), std::string(".t.h5.mine.tmp")}) {
     put_text(folder / name, "x");
   }
-  // Temporaries that are locked: of a file of this lease, whose writer lost the lease, and of other
-  // files.
+  // Locked temporary files. Only that of the task's own file is removed, although it is locked: its
+  // writer has lost the lease.
   const Temporary former(folder / "t.h5"), edges(folder / "t.edges"), other(folder / "t2.h5");
   holder.kill();
   holder.bury();

@@ -141,8 +141,8 @@ TEST_CASE("improved estimators differ from plain ones only by noise and lower th
   CHECK(reduce(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
 }
 
-// The energies of one couple differ by opposite amounts: half the difference of two halves that
-// share no couple is 0.
+// The two replicas of a couple have energies that deviate by opposite amounts. If both are in the
+// same half of the replicas, the halves have equal means.
 TEST_CASE("with Houdayer moves, the two halves of the replicas share no couple") {
   for (const std::uint32_t replicas : {3u, 4u, 5u, 6u, 12u, 16u, 20u, 33u, 34u}) {
     for (std::uint32_t first = 0; first + 2 < replicas; ++first) {

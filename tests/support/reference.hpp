@@ -3,8 +3,8 @@
 // the Philox of Random123. Every vectorised, threaded, dense, sparse or device form must give the
 // same bits.
 //
-// Replica r of temperature t is bit r % 32 of word group t * (R / 32) + r / 32. Updates are numbered
-// 0, 1, 2, .. (`step`); local sweeps visit colours in ascending order.
+// Replica r of temperature t is bit r % 32 of word group t * (R / 32) + r / 32. Updates are
+// numbered 0, 1, 2, .. (`step`); local sweeps visit colours in ascending order.
 //
 // Random numbers: each replica has a uniform fraction per item (site or bond) and step. Its binary
 // digit k, most significant first, is bit r % 32 of word k % 4 of philox(counter = (item,
@@ -12,15 +12,15 @@
 // fraction < round(2^32 P); P is capped at 1 - 2^-32 if a draw decides.
 //
 // Cluster updates: bonds are drawn between equal spins, or unequal ones if J = -1. A Swendsen-Wang
-// cluster whose smallest site is s flips if bit r % 32 of word s % 4 of philox(item = s / 4, call 0,
-// stream cluster_flip) is set. A Houdayer move flips connected regions of equal s_i s'_i in both
+// cluster whose smallest site is s flips if bit r % 32 of word s % 4 of philox(item = s / 4, call
+// 0, stream cluster_flip) is set. A Houdayer move flips connected regions of equal s_i s'_i in both
 // replicas r and r + 2 (r % 4 < 2), by that bit of stream houdayer.
 //
 // In a field h, let h' be the sum of h and of the couplings' fields. Metropolis uses the energy
-// 2 s h' of a flip. Glauber draws spin up with probability 1 / (1 + exp(-2 beta h')). A site is bound
-// to the ghost spin if s h > 0 and its fraction < round(2^32 (1 - exp(-2 beta |h|))); clusters with
-// a bound site do not flip. Houdayer moves flip regions of unequal spins only. (With random fields,
-// local updates compute with reversed spins where h < 0.)
+// 2 s h' of a flip. Glauber draws spin up with probability 1 / (1 + exp(-2 beta h')). A site is
+// bound to the ghost spin if s h > 0 and its fraction < round(2^32 (1 - exp(-2 beta |h|)));
+// clusters with a bound site do not flip. Houdayer moves flip regions of unequal spins only. (With
+// random fields, local updates compute with reversed spins where h < 0.)
 //
 // Cost: about 2 us per site or bond, word group and step.
 #pragma once

@@ -33,7 +33,8 @@ inline std::uint64_t longer(std::uint64_t usual, std::uint64_t factor = 20) {
   return text != nullptr && std::string(text) == "1" ? factor * usual : usual;
 }
 
-// Rows of all replicas at each temperature. [T][R][kColumns] `also` gets every measurement.
+// Returns the averages of all replicas at each temperature, [T][R][kColumns], and calls `also` with
+// every measurement.
 inline std::vector<std::vector<std::vector<double>>> sample(
     Engine& engine, const EngineSpec& spec, const Schedule& schedule, double sites,
     const Lengths& lengths, const std::function<void(const Observation&)>& also = {}) {

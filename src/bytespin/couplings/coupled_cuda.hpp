@@ -4,11 +4,12 @@
 //   local     one thread updates one site
 //   Wolff     a block grows the cluster of one replica: its sites are a queue in global memory, and
 //             a bit per site marks those in the cluster. All updates of a call are one launch
-//   exchange  one thread decides about two replicas; then their bytes are exchanged
+//   exchange  one thread accepts or rejects the exchange of two replicas; then their bytes are
+//             exchanged
 //   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
 //             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
 //             each site flips according to its root
-//   Houdayer  likewise, with the trees of one couple of replicas
+//   Houdayer  likewise, with one set of trees per couple of replicas (src/model/partners.hpp)
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,10 +37,11 @@ void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceReplicas& repl
                           cudaStream_t stream);
 void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                                   const CoupledScratch& scratch, cudaStream_t stream);
-// `replicas`: those of all temperatures, with couples of replicas. Uses `queue`.
+// `replicas`: all replicas of all temperatures, of which r and r + 2 form couples. Uses
+// scratch.queue.
 void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                              const CoupledScratch& scratch, cudaStream_t stream);
-// One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `energy`:
+// One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `bond_sums`:
 // minus the energies of all replicas. Exchanges spins and walkers; adds to the counts attempts and
 // exchanges [T]. accepted: [replicas] work space.
 struct ExchangeSpace {

@@ -156,7 +156,7 @@ void ising_rows(const Plan& plan, const Tables& tables, const DrawKey& key, int 
   }
 }
 
-// Processes pieces of kBlocks blocks of slots. The random words of a piece are drawn together.
+// Blocks of slots in a piece. The random words of a piece are drawn together.
 constexpr std::uint64_t kBlocks = 8;
 
 class PottsSweep {
@@ -197,7 +197,8 @@ class PottsSweep {
 
  private:
   // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
-  // order, from piece `done` on. Returns false if stopped; `done` is then the first piece not made.
+  // order, from piece `done` on. Returns false if stopped; `done` is then the first piece that was
+  // not processed.
   template <class F>
   bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopPoll& poll,
                      std::uint32_t& done, F&& f) {

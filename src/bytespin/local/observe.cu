@@ -50,7 +50,7 @@ class IsingCounter {
   long long up_ = 0;
 };
 
-// Consecutive sites of one state.
+// Counts the sites in each state, with one atomic addition per run of equal states.
 class RunCounter {
  public:
   __device__ __forceinline__ explicit RunCounter(std::uint32_t* count) : count_(count) {}
@@ -262,7 +262,7 @@ template <bool kBits>
 __global__ void __launch_bounds__(kThreads)
     gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, std::uint8_t* out) {
   const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (k >= count) return;  // true for whole warps
+  if (k >= count) return;  // whole warps only, because `count` is a multiple of 128
   const Site site = sites[k];
   const std::uint8_t spin = site == kNoSite ? 0 : spins[site];
   if constexpr (kBits) {

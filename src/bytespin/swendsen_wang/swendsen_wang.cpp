@@ -80,7 +80,7 @@ class StepClock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Potts: every cluster takes a new state. Returns the number of clusters.
+// Potts: draws a new state for every cluster. Returns the number of clusters.
 std::uint64_t renew_runs(const Plan& plan, const DrawKey& key, SwendsenWangScratch& scratch,
                          std::uint8_t* spins) {
   std::uint32_t* const label = scratch.runs.parent.get();
@@ -101,7 +101,7 @@ std::uint64_t renew_runs(const Plan& plan, const DrawKey& key, SwendsenWangScrat
   return clusters;
 }
 
-// Wolff: the cluster of one site takes a new state. Returns its size.
+// Wolff: sets the cluster of one site to a new state. Returns its size.
 std::uint64_t renew_runs_of(Site seed, std::uint8_t state, RunTable& runs,
                             std::span<std::uint8_t> spins) {
   std::uint32_t* const label = runs.parent.get();
@@ -135,8 +135,8 @@ ClusterSums flip_clusters(const Plan& plan, const DrawKey& key, SwendsenWangScra
   return cluster_sums({scratch.size.get(), clusters});
 }
 
-// Draws the bonds. Removes rewired bonds from the lattice's masks, whose bits then tell which
-// rewired bonds were drawn. Returns false if stopped.
+// Draws the bonds. The bits of rewired bonds are read into rewired_on; those of moved or removed
+// lattice bonds are then cleared in the lattice's masks. Returns false if stopped.
 bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
                 SwendsenWangScratch& scratch) {
   const std::uint64_t blocks = (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock;

@@ -1,10 +1,11 @@
-// Wolff update (Wolff 1989): the cluster of a random site over bonds between equal spins that are
-// drawn with probability 1 - exp(-2 beta) is flipped. Every undirected bond has one draw per step,
-// so the cluster does not depend on the order in which it is found.
+// Wolff update (Wolff 1989): flips the cluster of a random site. The cluster grows over bonds
+// between equal spins, each drawn with probability 1 - exp(-2 beta) (Potts: 1 - exp(-beta)). Every
+// undirected bond has one draw per step, so the cluster does not depend on the order in which it
+// grows.
 //
 // Draws are made in blocks of 64 slots (rules.hpp), as soon as the cluster reaches one of them. In
-// two dimensions a block is all bonds ahead of 32 neighbouring sites, which makes vectorised Philox
-// calls worthwhile.
+// two dimensions a block has the 64 forward bonds of 32 consecutive sites, so that vectorised
+// Philox calls pay off.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct WolffScratch {
   };
 
   explicit WolffScratch(const Plan& plan);
-  // Forgets the bonds drawn so far.
+  // Discards the bonds drawn so far.
   void begin_update() { ++epoch; }
 
   std::vector<Block> blocks;      // [slots / 64 + 1]

@@ -37,18 +37,19 @@ class WolffCuda {
   virtual void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) = 0;
 };
 
-// Bytes of work space on the device; `stride` is DeviceReplicas::stride, of `plan` only the numbers
-// are used.
+// Bytes of work space on the device. `stride`: DeviceReplicas::stride. Reads only the numbers of
+// `plan`, not its device pointers.
 std::uint64_t wolff_bytes(WolffMethod method, const DevicePlan& plan, std::uint32_t replicas,
                           std::uint64_t stride);
 
-// The replicas' spins must stay in place, and the device memory of `plan` must outlive the result.
+// The replicas' spins must keep their addresses, and the device memory of `plan` must outlive the
+// result.
 // Throws Error(device) if the work space does not fit, Error(usage) if the graph is too large for
 // the method.
 std::unique_ptr<WolffCuda> make_wolff_cuda(WolffMethod method, const DevicePlan& plan,
                                            const DeviceReplicas& replicas, cudaStream_t stream);
 
-// The default method: the fastest near Tc (RESULTS.md). Only the numbers of `plan` are used.
+// The default method: the fastest near Tc (RESULTS.md). Reads only the numbers of `plan`.
 WolffMethod default_wolff_method(const DevicePlan& plan, std::uint32_t replicas);
 
 // Used by make_wolff_cuda().

@@ -11,8 +11,8 @@
 
 namespace rewise::papers {
 
-// The flags of one pass of a fixed point. A pass returns at once if the previous pass changed
-// nothing (`before` is null in the first), and sets `changed` if it changed something.
+// The flags of one pass of a fixed-point iteration. A pass returns at once if the previous pass
+// changed nothing (`before` is null in the first), and sets `changed` if it changed something.
 struct PassFlags {
   const std::uint32_t* before = nullptr;
   std::uint32_t* changed = nullptr;
@@ -23,9 +23,8 @@ struct PassFlags {
 void launch_tile_labels(const LabelArrays& arrays, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
-// Bonds across tiles, `relax` (relax.cu).
-std::uint64_t relax_pairs(const LabelArrays& arrays,
-                          const LabelTiles& tiles);  // at most, per replica
+// `relax`: labels across tiles (relax.cu). relax_pairs(): the maximum number of pairs per replica.
+std::uint64_t relax_pairs(const LabelArrays& arrays, const LabelTiles& tiles);
 void launch_find_pairs(const LabelArrays& arrays, const LabelTiles& tiles, const RootPairs& pairs,
                        cudaStream_t stream);
 void launch_relax(const LabelArrays& arrays, const RootPairs& pairs, const PassFlags& flags,

@@ -1,7 +1,8 @@
 // Owns the device memory of a batch's Swendsen-Wang updates (swendsen_wang_cuda.hpp): the tiles of
-// its graphs, the cluster sums, and the working memory of as many word groups as fit at a time: 4
-// bytes per site and replica, 12 per open site and replica; and the tables of sums over pairs of
-// clusters. Another object makes Houdayer moves, without sums.
+// its graphs, the cluster sums, the tables of sums over pairs of clusters, and the working memory
+// of as many word groups as fit at a time. The latter needs about 2.5 bytes per site and replica,
+// and 12 per open site and replica (16 with weights). A second object makes Houdayer moves, without
+// sums.
 #pragma once
 
 #include <cstdint>

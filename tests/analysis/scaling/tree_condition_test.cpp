@@ -109,7 +109,8 @@ TEST_CASE("lambda decreases with T, and rule add has a matrix of one entry") {
 
 namespace {
 
-// A bond of an Ising model, with t = tanh(beta J). enumerate() computes <f> by a sum over all states.
+// A bond of an Ising model, with t = tanh(beta J). enumerate() computes <f> by a sum over all
+// states.
 struct Coupling {
   std::size_t a, b;
   double t;
@@ -186,8 +187,8 @@ TEST_CASE("rule swap: shares of bonds in rings are those of rewired lattices") {
   const auto bonds = rewired_bonds(spec);
   const auto lattice = Lattice::make(spec.extents);
   // Rule swap permutes the ends of colour 1. A ring continues from the site of such an end with the
-  // rewired bond whose end of colour 1 was at that site in the lattice. ends(): the site of a bond's
-  // end of colour 1 in the lattice, and after rewiring.
+  // rewired bond whose end of colour 1 was at that site in the lattice. ends(): the site of a
+  // bond's end of colour 1 in the lattice, and after rewiring.
   std::multimap<Site, std::size_t> at_home;
   const auto ends = [&](const RewiredBond& r) {
     const bool first = lattice.colour(lattice.home_a(r.bond)) == 1;
