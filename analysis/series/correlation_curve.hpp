@@ -37,10 +37,10 @@ Value time_to_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double
 Value first_time_at_level(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& rows, double level,
                           Eigen::Index members);
 
-// rho(t) at the given lags about the mean of all replicas: the sum of the products over replicas,
-// divided by the sum of the squares. Errors by jackknife over groups of `members` replicas, as in
-// mean_over_groups(). `lags` ascending, below the series' length. A constant series has rho = 0
-// without error. Cost: replicas x times x lags.
+// rho(t) at the given lags: the mean of x(s) x(s + t) over times s and replicas, divided by the
+// mean of x^2, with x the deviation from the mean of all replicas. Errors by jackknife over groups
+// of `members` replicas, as in mean_over_groups(). `lags` ascending, below the series' length. A
+// constant series has rho = 0 without error. Cost: replicas x times x lags.
 MeanCurve autocorrelation_curve(RealSeriesRef series, const std::vector<Eigen::Index>& lags,
                                 Eigen::Index members);
 

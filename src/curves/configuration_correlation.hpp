@@ -1,12 +1,12 @@
 // The configuration correlation of Hawick, Leist & Playne 2010, eq. (14): the Pearson correlation
 // of the spins of one replica at t0 and t0 + t, averaged over t0, for a few replicas.
 //
-// Configurations are stored as bits, so that a correlation is one pass of popcounts:
+// Two-state configurations are stored as bits, so that a correlation is one pass of popcounts:
 //   R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), d the number of spins that differ.
-// Memory: lags x replicas x N bits. If neither configuration has a variance (all its spins are
-// equal), R is 1 for identical configurations. If only one has no variance, R is 0. In Potts
-// models, spins are unit vectors whose angles have the cosine -1/(q - 1), so products become (q
-// delta - 1)/(q - 1); q = 2 gives the formula above.
+// Memory: lags x replicas x N bits (bytes for q > 2). If neither configuration has a variance (all
+// its spins are equal), R is 1 for identical configurations. If only one has no variance, R is 0.
+// In Potts models, spins are unit vectors whose angles have the cosine -1/(q - 1), so products
+// become (q delta - 1)/(q - 1); q = 2 gives the formula above.
 #pragma once
 
 #include <cstdint>

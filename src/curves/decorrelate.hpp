@@ -18,7 +18,8 @@
 // acceptance with the next temperature; round trips of a configuration in 1000 cycles; seconds of
 // an exchange. Times are means over the temperatures.
 //
-// Errors come from the spread over graphs if there are at least 4, else over all replicas.
+// Errors come from the spread over graphs. With 2 or 3 graphs they are at least those from all
+// replicas, with 1 graph equal to those.
 #pragma once
 
 #include "src/curves/curve_spec.hpp"
