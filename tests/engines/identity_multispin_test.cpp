@@ -117,8 +117,8 @@ TEST_CASE("multispin trajectories: 1, 2 and 5 threads and every form of Wolff ar
   check_ways(build_graph({{3000}, 0.3, Rule::rewire, 9}), identity_spec({0.8, 1.6}, 64), {1, 2});
 }
 
-// Rows of 1, 2, 3, 4, 6, 8, 12 and 16 vectors per colour are processed in registers, others in
-// memory.
+// Rows of 1, 2, 3, 4, 6 and 8 vectors per colour (with AVX-512 also 12 and 16) are processed in
+// registers, others in memory.
 TEST_CASE("dense Wolff updates: rows of any length, on every instruction set") {
   const auto check = [](const std::vector<std::uint32_t>& extents, double p, double temperature) {
     const Graph graph = build_graph({extents, p, Rule::rewire, 5});

@@ -37,7 +37,8 @@ struct TileWeights {
 
 constexpr std::uint64_t kMaxItems = 1u << 26;  // a launch has up to 8 blocks per item
 
-// Working memory of one word group: masks, labels, ranks; nodes; listed bonds; sums.
+// Working memory of one word group: masks, labels and numbers of nodes of the tiles; nodes; listed
+// bonds; sums.
 std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted, bool in_field) {
   const std::uint64_t tile = std::uint64_t{kLabelTileSites} * 4 *
                                  masks_per_tile(g.lattice.dim, g.listed_most > 0, in_field) +
@@ -162,7 +163,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
                       driver = 64ull << 20;
   const std::size_t free = free_device_memory();
   if (has_pairs_) {
-    // The tables of pairs take at most a quarter of the free memory, or those of one pair.
+    // The tables of pairs use at most a quarter of the free memory, or as much as one pair needs.
     const std::uint64_t fitting = free / 4 / (kPairSlotBytes * graphs_.sites());
     pairs_.at_once = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
         fitting, 1, pairs_at_once(graphs_.sites(), std::uint64_t{all} * (kReplicas / 2))));
