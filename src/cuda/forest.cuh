@@ -93,7 +93,7 @@ struct ParentForest {
 };
 
 // The same with a word for each node: its parent in bits 0-31 and its key above. The order is that
-// of the keys, so a root has the smallest key of its set. Atomics have device scope.
+// of the keys, so a root has the smallest key of its set. Changes are atomic at device scope.
 struct KeyedForest {
   using Word = unsigned long long;
 
