@@ -38,7 +38,7 @@ struct Jackknifed {
 // has one member.
 Value estimate(const Jackknifed& number);
 Estimates estimates(const std::vector<Jackknifed>& numbers);
-// One sample's part of their covariance: [k, k], zero where it has none.
+// The part of their covariance that is due to one sample: [k, k], zero for numbers without it.
 Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);
 
 using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
