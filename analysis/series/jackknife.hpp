@@ -43,7 +43,7 @@ Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& num
 
 using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
 
-// f of several jackknifed numbers. Cost: one call of f per member of each sample involved.
+// f of several jackknifed numbers. Cost: one call of f, and one per member of each sample involved.
 std::vector<Jackknifed> derive(const std::vector<Jackknifed>& inputs, const VectorFunction& f);
 Jackknifed derive(const std::vector<Jackknifed>& inputs,
                   const std::function<double(const Eigen::VectorXd&)>& f);

@@ -14,8 +14,9 @@ namespace rewise::bitlattice::device {
 constexpr unsigned kThreads = 128;
 constexpr unsigned kMaxColumns = 65535;  // of blocks along a row
 
-// A block covers at most 32 groups (a power of two) of each of threads / groups rows. Blocks along
-// a row are numbered by y, blocks of rows by x, because a grid may have more blocks in x.
+// In a block, `along` threads (a power of two, at most 32) share each of threads / along rows.
+// Blocks along a row are numbered by y, blocks of rows by x, because a grid may have more blocks in
+// x.
 inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
   unsigned along = 1;
   while (along < 32 && along < g.groups) along *= 2;

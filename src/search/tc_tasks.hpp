@@ -62,7 +62,8 @@ class TcTasks : public TaskRunner {
   std::vector<std::vector<std::uint32_t>> sizes_;
 };
 
-// The next size of a series, with even extents: the last ratio of sizes continues, but at most 2.
+// The next size of a series, with even extents: the last ratio of extents, at most 2. Twice the
+// last size if the extents would not grow.
 std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes);
 
 }  // namespace rewise
