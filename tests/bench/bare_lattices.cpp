@@ -6,9 +6,9 @@
 // FIRST: number of the first lattice; PAIRS: 1 with sums over pairs of clusters, else 0; DEVICE: -1
 // for the CPU. Writes a CSV line for every lattice and temperature. bond: per bond; m2 = <M^2>/N^2
 // and m4 = <M^4>/N^4 by their improved estimators; hot, cold: m2 of the replicas of each start;
-// plain: m2 of the spins; mm, md, dd: X2_MM, X2_MD, X2_DD per site, as in TreeTable. The other
-// columns minus their known means (the line with graph = -1) are control variates
-// (control_counts()).
+// plain: m2 of the spins; mm, md, dd: X2_MM, X2_MD, X2_DD per site, as in TreeTable. The
+// columns from `removed` on, minus their known means (the line with graph = -1), are control
+// variates (control_counts()).
 #include <fmt/format.h>
 
 #include <cmath>
