@@ -38,12 +38,12 @@ struct Jackknifed {
 // has one member.
 Value estimate(const Jackknifed& number);
 Estimates estimates(const std::vector<Jackknifed>& numbers);
-// One sample's part of their covariance: [k, k], zero where it has none.
+// The part of their covariance that is due to one sample: [k, k], zero for numbers without it.
 Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);
 
 using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
 
-// f of several jackknifed numbers. Cost: one call of f per member of each sample involved.
+// f of several jackknifed numbers. Cost: one call of f, and one per member of each sample involved.
 std::vector<Jackknifed> derive(const std::vector<Jackknifed>& inputs, const VectorFunction& f);
 Jackknifed derive(const std::vector<Jackknifed>& inputs,
                   const std::function<double(const Eigen::VectorXd&)>& f);

@@ -1,4 +1,5 @@
-// Arrays of 64-bit integers stored in 2, 4 or 8 bytes each. The sums of small systems fit into two.
+// Arrays of 64-bit integers, all values of an array stored in 2, 4 or 8 bytes each. The sums of
+// small lattices fit into two.
 #pragma once
 
 #include <algorithm>

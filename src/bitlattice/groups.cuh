@@ -14,7 +14,9 @@ namespace rewise::bitlattice::device {
 constexpr unsigned kThreads = 128;
 constexpr unsigned kMaxColumns = 65535;  // of blocks along a row
 
-// A block covers several rows if a row has fewer groups than a block has threads.
+// In a block, `along` threads (a power of two, at most 32) share each of threads / along rows.
+// Blocks along a row are numbered by y, blocks of rows by x, because a grid may have more blocks in
+// x.
 inline LaunchShape shape_of(const Layout& g, Rows which, unsigned threads) {
   unsigned along = 1;
   while (along < 32 && along < g.groups) along *= 2;
@@ -86,7 +88,7 @@ __device__ __forceinline__ void disagree(const Layout& g, int colour, std::uint3
   if (kPadded && odd && ends) {
 #pragma unroll
     for (unsigned w = 0; w < kGroupWords; ++w) {
-      // Bits that were shifted in from beyond the end of the row are no neighbours.
+      // Bits that were shifted in from beyond the end of the row are not neighbours.
       if (kGroupWords * j + w == last) side[w] = same.w[w] >> 1 | (over & 1u) << last_bit;
     }
   }

@@ -32,8 +32,8 @@ struct BytespinMethods {
 std::string_view to_string(WolffMethod method);
 // "" means automatic. Throws Error(usage) for an unknown word and names the nearest one.
 WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
-// Whether a CPU version exists; all methods work for Ising and Potts. Methods for CUDA only cannot
-// share a replica among devices.
+// Whether a CPU version exists; all methods work for Ising and Potts. None can share a replica
+// among devices.
 bool has_cpu(WolffMethod method);
 // Names of the methods for messages and --help: "frontier, ccl".
 std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");

@@ -1,9 +1,9 @@
 // The rules that the CPU and CUDA versions of the bytespin engine share: the address of the random
 // word for each decision, and the table entry for each neighbourhood.
 //
-// Draws are numbered by slots. A block of 64 slots takes 16 Philox calls: slot s is word (s / 16) %
-// 4 of call 16 (s / 64) + s % 16. So 16 lanes that make one call each hold, word by word, 64
-// consecutive draws in order, and comparing them with a threshold gives 64 mask bits.
+// Draws are numbered by slots. A block of 64 slots needs 16 Philox calls: the draw of slot s is
+// word (s / 16) % 4 of call 16 (s / 64) + s % 16. So 16 vector lanes that make one call each have,
+// word by word, 64 consecutive draws in order. Comparing them with a threshold gives 64 mask bits.
 //   bond draws: 32 sites of one direction have 32 consecutive slots; the directions of these 32
 //               sites follow each other; bonds outside the lattice come after all lattice slots
 //   site draws: sites of one colour are consecutive
@@ -44,7 +44,7 @@ RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t s
 struct BondSlots {
   std::uint32_t dim = 0;
   std::uint64_t lattice_bonds = 0;
-  std::uint64_t lattice_slots = 0;  // lattice_bonds, with the last 32 sites filled up
+  std::uint64_t lattice_slots = 0;  // dim x sites, sites rounded up to a multiple of 32
 
   static BondSlots make(const Lattice& lattice) {
     if (lattice.dim == 0) return {};

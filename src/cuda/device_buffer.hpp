@@ -36,7 +36,7 @@ class DeviceBuffer {
 
  public:
   DeviceBuffer() = default;
-  // Uninitialised. Throws DeviceMemoryShort, which contains both sizes.
+  // Not initialised. Throws DeviceMemoryShort; its message has the requested and the free bytes.
   explicit DeviceBuffer(std::size_t size,
                         std::source_location where = std::source_location::current())
       : size_(size) {

@@ -102,7 +102,8 @@ inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
   return status;
 }
 
-// After an error in its owner, work on the memory may still be in progress.
+// Frees memory of the pool. While an exception is in flight, work on the memory may not have ended,
+// so the device is synchronised first.
 inline cudaError_t return_to_pool(void* memory) {
   cudaPointerAttributes of{};
   int current = 0;
@@ -120,7 +121,7 @@ inline cudaError_t return_to_pool(void* memory) {
 // Bytes available on the current device, including unused memory of the pool.
 inline std::size_t free_device_memory() {
   std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the device's memory");
+  check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory of the device");
   cudaMemPool_t pool = nullptr;
   std::uint64_t reserved = 0, used = 0;
   if (current_pool(pool) == cudaSuccess &&

@@ -27,9 +27,8 @@ Updates parse_mix(std::string_view text, std::string_view origin);
 std::vector<Updates> parse_mixes(std::string_view text, std::string_view origin);
 
 // The task that all curves have in common: the first graph, model, engine, replicas, seed and
-// temperatures. The schedule says only whether replicas are exchanged between these temperatures
-// and whether there are Houdayer moves (decorrelate). `equilibrate`: cycles of `prepare`;
-// `measure`: clusters measured per replica (clusters).
+// temperatures. Of `schedule`, only the flags `exchange` and `houdayer` are used (decorrelate).
+// `equilibrate`: cycles of `prepare`; `measure`: clusters measured per replica (clusters).
 struct CurveSpec : TaskSpec {
   CurveSpec() { equilibrate = 200; }
 
@@ -90,7 +89,7 @@ class Stepper {
   std::uint64_t done_ = 0;
 };
 
-// Seconds per step and replica between two states of an engine's work.
+// Mean seconds per step and replica, from an engine's work before and after a run.
 struct StepCost {
   double local = 0, cluster = 0;  // per sweep and per cluster update; 0 if there was none
   double exchange = 0;            // per replica exchange and Houdayer move of a cycle

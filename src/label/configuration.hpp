@@ -60,7 +60,7 @@ struct BondConfiguration {
   Lattice lattice;
   std::uint64_t sites;
   std::size_t words;                                      // of a mask
-  std::array<std::vector<std::uint64_t>, kMaxDim> bonds;  // [dim][words] bit s of mask k
+  std::array<std::vector<std::uint64_t>, kMaxDim> bonds;  // [direction][words], bit: site
   std::vector<SitePair> extra;                            // occupied bonds outside of the lattice
   std::vector<std::uint64_t> present_sites;               // [words], or empty: all
 };
@@ -89,8 +89,8 @@ void for_each_lattice_bond(const BondConfiguration& c, F&& f) {
   }
 }
 
-// Calls f(a, b) for the occupied bonds across one plane of the lattice: in direction k, from sites
-// a whose coordinate there is c.
+// Calls f(a, b) for the occupied bonds in direction k from one plane of the lattice: from the sites
+// a whose coordinate k is c.
 template <class F>
 void for_each_plane_bond(const BondConfiguration& configuration, int k, std::uint32_t c, F&& f) {
   const Lattice& lattice = configuration.lattice;

@@ -52,8 +52,8 @@ HWY_INLINE std::uint32_t flip_runs(const RunTable& runs, const ClusterFlips<Size
     for (std::uint64_t w = 0; w < runs.row_words; ++w) {
       const std::uint64_t first = row * runs.length + 64 * w;
       const std::uint64_t draws = draws_from(first);
-      // First, bit x marks a change between flipping and not; the prefix sum below gives the sites
-      // to flip.
+      // Bit 0 is set if the first site flips, bit x > 0 if exactly one of sites x - 1 and x flips;
+      // the prefix XOR below gives the sites to flip.
       std::uint64_t change = flipping;
       for (std::uint64_t starts = runs.words[row * runs.row_words + w].starts; starts != 0;
            starts &= starts - 1) {

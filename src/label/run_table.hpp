@@ -55,10 +55,10 @@ struct RunTable {
     return (row + 1) * length;
   }
 
-  std::uint64_t length, rows;               // along x
+  std::uint64_t length, rows;               // sites of a row (along x); number of rows
   std::uint64_t row_words;                  // 64-site words per row
   std::vector<RowWord> words;               // [rows][row_words]
-  std::unique_ptr<std::uint32_t[]> parent;  // [sites] of a run
+  std::unique_ptr<std::uint32_t[]> parent;  // [run] a run of the same set; space for [sites]
 };
 
 // Method `fast` on the CPU. `runs` is work space for the configuration's lattice.

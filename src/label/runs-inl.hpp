@@ -3,8 +3,8 @@
 // (Included once per instruction set, for popcount.)
 //
 // `Bonds` provides std::uint64_t word(a, b, direction, count, before): bit x < count <= 64 is set
-// if the bond from site a + x to b + x is occupied; other bits are 0. `before` is a's position in
-// its row.
+// if the bond from site a + x to b + x is occupied; other bits are 0. word() may also read the
+// `before` sites that precede a and those that precede b.
 #if defined(RW_RUNS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_RUNS_INL_HPP_
 #undef RW_RUNS_INL_HPP_

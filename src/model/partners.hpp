@@ -6,8 +6,8 @@
 // replicas with probability 1/2; in a field only those of q_i = -1 do.
 //
 //   - At a bond between two clusters, s_i^a s_j^a = -s_i^b s_j^b before and after. Within a cluster
-//     s_i s_j does not change, and where q_i = -1 the fields contribute 0. So the sum of the two
-//     energies is conserved for any couplings and fields.
+//     s_i s_j does not change, and where q_i = -1 the field terms of the replicas cancel. So the
+//     sum of the two energies is conserved for any couplings and fields.
 //   - The q_i do not change. So the reverse move has the same clusters and the same probability.
 //
 // Together, detailed balance holds for the product of two Boltzmann distributions of one
@@ -16,8 +16,8 @@
 //
 // Replicas r and r + 2 with r % 4 < 2 are partners. Both start alike (starts_hot()), so that the
 // comparison of ordered and random starts remains one of independent replicas. The overlap is
-// measured for replicas 2k and 2k + 1, which are no partners, so that moves change it. Partners are
-// correlated in time: a statistical error has to count them as one member of the sample, and
+// measured for replicas 2k and 2k + 1, which are not partners, so that moves change it. Partners
+// are correlated in time: a statistical error has to count them as one member of the sample, and
 // likewise the two overlaps of replicas 4k to 4k + 3.
 #pragma once
 

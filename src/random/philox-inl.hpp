@@ -1,9 +1,9 @@
 // Philox4x32-7 for one vector of items at a time (Highway; included once per instruction set).
 // Equal to src/random/philox.hpp lane by lane.
 //
-// Cost per vector: 14 products for four words a lane. Where many calls share their items and the
-// remaining counter words are uniform (SharedItems), three products are shared between the calls
-// and two are scalar: 9 products a call.
+// Cost per vector: 14 products for four words in each lane. If several calls have the same items
+// and their other counter words are uniform (SharedItems), three products are shared between the
+// calls and two are scalar, which leaves 9 products per call.
 #if defined(RW_PHILOX_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_PHILOX_INL_HPP_
 #undef RW_PHILOX_INL_HPP_
@@ -64,8 +64,8 @@ HWY_INLINE Vec4 philox(Vec4 c, std::uint32_t k0, std::uint32_t k1) {
   return c;
 }
 
-// The uniform half of the counters of several calls at vectors of items: system, step and stream
-// are fixed; the calls 0 .. 7 differ in their lane word. Made once per update.
+// The part of rounds 1 and 2 that does not depend on the item, for calls 0 .. 7 of one system, step
+// and stream; the calls differ in their lane word. Computed once per update.
 struct CallTable {
   std::uint32_t seed_low, seed_high;
   std::uint32_t stream;        // stream word (items below 2^32)

@@ -4,9 +4,9 @@
 //     key     = the run seed (64 bit)
 //     counter = (item, lane, step, stream)
 // so it does not depend on the order of evaluation, on threads or on the device. `item` is a site,
-// a slot, a bond or a replica; `lane` packs the word group (or system) and the number of the draw;
-// `step` counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32 and above of an
-// item are stored in the upper bits of the stream word, so that bond ids up to 2^40 are distinct.
+// a slot, a bond or a replica; `lane` combines the word group or replica with the number of the
+// call; `step` counts updates. Seven rounds are the fewest that pass BigCrush. Bits 32 and above of
+// an item are the upper 24 bits of the stream word, so that items below 2^56 are distinct.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,8 @@ RW_HD std::uint32_t stream_word(Stream stream, std::uint64_t item) {
   return static_cast<std::uint32_t>(stream) | (static_cast<std::uint32_t>(item >> 32) << 8);
 }
 
-// Packs the system, or the word group (< 2^24), and the index of the call within a draw (< 256).
+// `system`: a replica or a word group, below 2^24. `call`: number of the call within a draw, below
+// 256.
 RW_HD std::uint32_t lane_word(std::uint32_t system, std::uint32_t call) {
   return system << 8 | call;
 }

@@ -71,7 +71,7 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
 }
 
 // Limit for the mean number of isolated sites of rule `rewire` (all ends moved away, none moved
-// there). Metropolis alone flips these sites in every sweep, which is not ergodic, so it is no
+// there). Metropolis alone flips these sites in every sweep, which is not ergodic, so it is not a
 // candidate above this limit. (Potts spins with q > 2 change to random states.)
 constexpr double kMaxIsolated = 0.01;
 
@@ -87,7 +87,8 @@ double isolated_sites(const TaskSpec& spec) {
 // The relative error at which the rate of a candidate is accurate enough (RaceRules::enough).
 constexpr double kCloseEnough = 0.06;
 
-// Tuning uses one temperature, hence no replica exchange, and the number of replicas of a task.
+// Tuning uses one temperature, hence no replica exchange. The number of replicas is that of a task,
+// on a CUDA device at least tuning_replicas().
 TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptions& options,
                        double budget) {
   TuneSetting setting;

@@ -10,13 +10,14 @@
 //                           corrected for bias, and left_out [graphs, T], with one graph left out
 //       covariance          [observable * T, observable * T], in the order of the attribute
 //                           observables, names separated by blanks
-//     tc, binder_limit      attributes value, error, systematic of the extrapolation; datasets
-//                           left_out_S [graphs of size S], if that size contributes to it
+//     tc, binder_limit      of accepted extrapolations: attributes value, error, systematic, and
+//                           uncorrected (not corrected for bias, the centre of the samples);
+//                           datasets left_out_S [graphs of size S], if size S contributes
 //     tree                  the tree condition, on the lattices that determine its Tc: attributes
 //                           form, edge, graphs; datasets temperature, value (lambda, not corrected)
 //                           [T], left_out [graphs, T]; group tc as above, its samples left_out_0
-//     crossings/N           attributes quantity, smaller, larger (sites; infinite: with its limit);
-//                           groups temperature and height, like tc
+//     crossings/N           those found: attributes quantity, smaller, larger (sites; infinite:
+//                           with its limit); groups temperature and height, like tc
 //   /shift                  of `tc`: datasets p, value [k], covariance [k, k]
 //
 // covariance of f and g = sum over sizes of (n - 1)/n sum (f_i - mean f)(g_i - mean g)

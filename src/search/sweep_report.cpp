@@ -18,7 +18,7 @@
 namespace rewise {
 namespace {
 
-// Text of a value; "-" if unknown, without an error if that is unknown.
+// Text of a value; "-" if it is unknown, and no error if only the error is unknown.
 std::string curve_text(Value v) {
   return std::isfinite(v.error)   ? printed(v)
          : std::isfinite(v.value) ? fmt::format("{:.6g}", v.value)
@@ -50,7 +50,7 @@ struct SweepRow {
   std::size_t size, temperature;  // indices
 };
 
-// Which size at which point.
+// The cells that identify a size of a point.
 Cells size_cells(const SweepPoint& point, std::size_t k, bool labels) {
   const SizeData& size = point.sizes[k];
   Cells cells;
@@ -328,8 +328,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
         "\"> x\": the series of some graphs are too short to determine tau, which is longer than x "
         "there:\nraise measure.\n";
   }
-  if (staggered) out += "Where tau_int of m_s^2 is longer, tau is that one.\n";
-  if (in_field) out += "Where tau_int of m is longer, tau is that one.\n";
+  if (staggered) out += "tau is tau_int of m_s^2 where that is longer.\n";
+  if (in_field) out += "tau is tau_int of m where that is longer.\n";
   if (controls) {
     out +=
         "Control variates correct averages over graphs where they lower the error (F test);\n"

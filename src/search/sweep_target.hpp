@@ -5,7 +5,7 @@
 // The target is the relative error of each of sampling.target_observables at every temperature of
 // the size; all of them use the same graphs. Two halves of each graph's replicas determine which
 // part of a squared error is thermal noise, which more measurements reduce, and which part is the
-// spread between graphs, which only more graphs reduce. meet_goals() of
+// spread between graphs, which only more graphs reduce (at p = 0 all is thermal). meet_goals() of
 // analysis/scaling/allocation.hpp finds the additional graphs and measurements with the least work.
 // One round adds at most half of the work done so far, because the errors themselves are uncertain.
 // If lattice.most_graphs is reached, the target is missed and the step says so. Work is counted in

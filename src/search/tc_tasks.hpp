@@ -13,7 +13,7 @@ namespace rewise {
 // The search for one p.
 struct TcPoint {
   PointData data;
-  std::optional<Schedule> schedule;  // from the configuration; nothing: "auto"
+  std::optional<Schedule> schedule;  // from the configuration; nullopt: "auto"
   std::optional<ClusterUpdate> cluster;
   TcWindow window;  // window of the last size
   TaskSpeed speed;
@@ -45,7 +45,7 @@ class TcTasks : public TaskRunner {
 
   // A plan with the point's schedule and cluster update, or with provisional ones until tuning.
   SizePlan first_plan(const TcPoint& point, std::size_t size);
-  // Chooses schedule = "auto", with a likely plan of `measure` measurements.
+  // With schedule = "auto": chooses the schedule for a likely plan of `measure` measurements.
   void tune(std::size_t point, std::size_t size, std::uint64_t measure);
 
   // Expected seconds on one core for the initial graphs at these points: of one size; of all sizes
@@ -62,7 +62,8 @@ class TcTasks : public TaskRunner {
   std::vector<std::vector<std::uint32_t>> sizes_;
 };
 
-// The next size of a series, in even extents: the last ratio of sizes continues, limited to two.
+// The next size of a series, with even extents: the last ratio of extents, at most 2. Twice the
+// last size if the extents would not grow.
 std::vector<std::uint32_t> next_size(const std::vector<std::vector<std::uint32_t>>& sizes);
 
 }  // namespace rewise

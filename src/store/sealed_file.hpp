@@ -9,9 +9,9 @@
 // thrown and nothing has changed. A killed writer may leave a temporary file
 // (src/base/temporary.hpp), which the next owner of the lease removes.
 //
-// Checkpoints and packed tasks are removed by name. If a process is suspended during a removal for
-// longer than the lifetime of a lease, it may therefore remove the file of its successor. That task
-// is then computed again.
+// Checkpoints, and task files that have been copied into a results archive, are removed by name. If
+// a process is suspended during a removal for longer than the lifetime of a lease, it may therefore
+// remove the file of its successor. That task is then computed again.
 #pragma once
 
 #include <cstddef>
@@ -36,17 +36,18 @@ void write_sealed(const std::filesystem::path& path, std::span<const std::byte> 
                   const Lease* lease = nullptr);
 
 // Like write_sealed, but never replaces a file: throws Error(held) if `path` exists, even if it
-// appeared during this call, and Error(io).
+// appeared during this call, and Error(io). (On a file system without hard links and exclusive
+// renames, a file that appears just before the final rename is replaced.)
 void write_new_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
                       const Lease* lease = nullptr);
 
 enum class Overwrite { no, yes };
-// Writes a file that is not sealed, atomically: what `fill` passes to its argument. Throws
+// Writes a file that is not sealed, atomically; `fill` passes the content to `out`. Throws
 // Error(io), and Error(held) if the file exists and may not be overwritten, even if it appeared
 // meanwhile.
 void write_file(const std::filesystem::path& path, Overwrite overwrite,
                 const std::function<void(const TextSink& out)>& fill);
-// Replaces such a file. Throws Error(io).
+// Creates or replaces such a file. Throws Error(io).
 void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
 // Never replaces a file, like write_new_sealed.
 void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,
@@ -54,8 +55,8 @@ void write_new_plain(const std::filesystem::path& path, std::span<const std::byt
 
 // Throws Error(io) only if the file exists and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);
-// Checks the file piece by piece, without storing the image in memory; returns its length in
-// `length`.
+// The same, but reads the file in blocks and returns no image. `length` receives the number of
+// bytes of the image.
 SealedRead check_sealed(const std::filesystem::path& path, std::uint64_t& length);
 
 enum class OpenAs {

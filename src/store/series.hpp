@@ -1,7 +1,7 @@
 // A time series of integers, one per temperature, replica and measurement.
 //
-// Layout in memory: [time][temperature][replica], so that appending a measurement is one copy; each
-// value takes as few bytes as the largest one needs (narrow.hpp). Layout in files:
+// Layout in memory: [time][temperature][replica], so that appending a measurement is one copy.
+// Every value is stored in as few bytes as the largest one needs (narrow.hpp). Layout in files:
 // [temperature][time][replica], 8 bytes each, so that one temperature is contiguous.
 #pragma once
 

@@ -85,8 +85,8 @@ std::optional<TaskData> ClaimedTask::load_furthest() {
   return part;
 }
 
-// Reads the spins of a final state that is stored in parts. Returns false if parts are lost and
-// must be recomputed.
+// Reads the spins of a final state that is stored in parts; if ranks share the replicas, only
+// checks the parts. Returns false if parts are lost and must be recomputed.
 bool ClaimedTask::take_parts(TaskData& finished) {
   StateRecord& state = finished.state;
   if (state.parts.empty()) return true;
@@ -105,7 +105,7 @@ bool ClaimedTask::take_parts(TaskData& finished) {
   }
 }
 
-// Runs a check of the stored file that needs its graph or engine.
+// Runs a check of the stored file that needs its graph or engine, and names the file in its errors.
 void ClaimedTask::check_source(const std::function<void()>& check) const {
   try {
     check();
@@ -365,7 +365,7 @@ void ClaimedTask::note_measured() {
       fmt::format("{}", std::max(spec().measure, measurements()));
 }
 
-// On machines that do not see the other ranks' files, data_ has no state afterwards.
+// If this machine cannot read the files of all ranks, data_ has no state afterwards.
 void ClaimedTask::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
   in_parts_ = true;
   const std::filesystem::path name = next_parts(file, *lease_);

@@ -35,7 +35,7 @@ std::vector<GivenUpdates> read_schedules(const TomlSection& section, StudyConfig
   return named;
 }
 
-// The local update: that of the schedules, if they name one, or the key `local`. Nothing: "auto".
+// The local update: that of the schedules, if they name one, or the key `local`. nullopt: "auto".
 std::optional<LocalUpdate> read_local(const TomlSection& section,
                                       const std::vector<GivenUpdates>& named) {
   const auto key = local_or_auto(section.text("local"), section.origin("local"));
@@ -71,7 +71,7 @@ std::vector<std::string> cluster_words(const TomlSection& section,
     const bool any = !cluster && schedule && schedule->cluster == 0;
     words.emplace_back(any ? "" : to_string(cluster.value_or(ClusterUpdate::wolff)));
   }
-  // A schedule M:0 has the update of the others.
+  // A schedule M:0 gets the cluster update of the first other schedule.
   const auto first = std::ranges::find_if_not(words, &std::string::empty);
   std::ranges::replace(words, "", std::string(*first));
   if (std::ranges::count(words, words.front()) == std::ssize(words)) words.resize(1);
@@ -93,14 +93,15 @@ void read_clusters(const TomlSection& section, const std::vector<GivenUpdates>& 
   config.cluster = config.clusters.front();
 }
 
-// Finds the place of a key in a file: the present one, or that of earlier versions (with a note if
-// `note`).
+// A key in a section of a file.
 struct KeyPlace {
   const TomlSection& section;
   std::string_view key;
   std::string origin() const { return section.origin(key); }
 };
 
+// Returns the section and the key that give the setting: the present ones or, if the file has them,
+// those of earlier versions. `note`: then prints a note.
 KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before,
                   bool note) {
   if (!before.has(setting.old_key)) return {now, setting.key};
@@ -269,8 +270,8 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_observables(sampling, config);
   read_lattice(sections.at("lattice"), config.target_error ? kDefaultTargetGraphs : kDefaultGraphs,
                config);
-  const bool by_user =
-      !text.starts_with(kStudyHead);  // the program updates files that it wrote itself
+  // No note on old keys in a file that the program wrote: it updates that file itself.
+  const bool by_user = !text.starts_with(kStudyHead);
   read_model(sections.at("model"), sampling, by_user, config);
   config.reading.weights = config.model.interactions.couplings == CouplingKind::file;
   read_sampling(sampling, config);

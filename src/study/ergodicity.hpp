@@ -18,7 +18,8 @@ struct ErgodicityProblem {
   std::uint64_t isolated = 0;  // sites without bonds
   // Connected parts of at most kSmallPart sites, each with two bonds or another even number: rings,
   // complete graphs of five sites, .. Larger parts are not counted, because many of their moves
-  // cost energy and are therefore random. Graphs from files only.
+  // cost energy and are therefore random. Only for graphs from files whose couplings have equal
+  // |J| and that have no fields.
   std::uint64_t even_parts = 0;
 };
 inline constexpr std::uint64_t kSmallPart = 32;

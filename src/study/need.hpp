@@ -45,8 +45,8 @@ MemoryRoom memory_room();
 std::string bytes_text(double bytes);
 // One line: "about 3.1 GiB (graph 1 GiB, engine ...)".
 std::string need_text(const MemoryNeed& need);
-// Throws Error(device) with the figures if `tasks` concurrent tasks cannot fit. Returns a warning
-// if they need much of the available memory, else "".
+// Throws Error(device) with the figures if `tasks` concurrent tasks cannot fit. Returns a note with
+// the figures if they need 1 GiB or a quarter of the available memory, else "".
 std::string check_memory(const MemoryNeed& need, std::size_t tasks = 1);
 
 }  // namespace rewise

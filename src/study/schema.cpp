@@ -466,7 +466,7 @@ std::vector<Setting> model_and_sampling() {
                ", or auto: glauber in one dimension and for graph files with small parts that "
                "Metropolis sweeps may not explore; metropolis elsewhere",
        .example = "\"glauber\"",
-       // Of graph files, where "auto" depends on the graph, the word itself.
+       // For graph files "auto" depends on the graph, so study.toml has the word itself.
        .text =
            [](C c) {
              return c.local_by_graph && !c.files.empty() ? "\"auto\"" : quoted_name(c.local);

@@ -1,6 +1,7 @@
 // `--share-ranks`: all ranks of one mpirun or srun share each replica of a command. Rank 0 runs the
-// command; the others execute its requests (src/bitlattice/shared.hpp). Only rank 0 prints, writes
-// files and decides when to stop. A rank that fails ends the job.
+// command; the others execute its orders (src/engine/subdomain.hpp). Only rank 0 prints, decides
+// when to stop and writes files, except that each rank may write its part of a state
+// (src/store/state_parts.hpp). A rank that fails ends the job.
 #pragma once
 
 #include <cstdint>

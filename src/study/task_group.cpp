@@ -134,8 +134,8 @@ void TaskGroup::begin(bool warming) {
   share_time();
 }
 
-// Runs f alone among the groups of a CUDA device. Groups prepare their engines one after the other,
-// each on all cores, so that the device starts with the first group while the next is prepared.
+// Runs f while no other group of the same CUDA device prepares. Each group prepares its engines on
+// all cores, so that the device starts with the first group while the next one is prepared.
 template <class F>
 void TaskGroup::in_turn(const F& f) {
   std::unique_lock<std::mutex> mine(preparation_mutex(run_.engine.device), std::defer_lock);

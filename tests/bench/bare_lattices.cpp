@@ -1,13 +1,14 @@
-// Measures bare lattices of rule `rewire` at given temperatures, for values that `rewise tc` would
-// need too large lattices for (analysis/README.md, "Small p in three dimensions"):
+// Measures bare lattices of rule `rewire` at given temperatures, where `rewise tc` would need too
+// large lattices (analysis/README.md, "Small p in three dimensions"):
 //
 //   bench_bare_lattices DIM EDGE P GRAPHS FIRST EQUILIBRATE MEASURE PAIRS DEVICE SEED T..
 //
 // FIRST: number of the first lattice; PAIRS: 1 with sums over pairs of clusters, else 0; DEVICE: -1
-// for the CPU. Writes a CSV line for every lattice and temperature. Sums are per site, as of
-// TreeTable: m2 = <M^2>/N^2 and m4 = <M^4>/N^4 by their improved estimators; hot, cold: the part of
-// m2 of each kind of start; plain: m2 of the spins themselves; mm, md, dd: X2_MM, X2_MD, X2_DD.
-// counts.. less their known means are control variates (control_counts()).
+// for the CPU. Writes a CSV line for every lattice and temperature. bond: per bond; m2 = <M^2>/N^2
+// and m4 = <M^4>/N^4 by their improved estimators; hot, cold: m2 of the replicas of each start;
+// plain: m2 of the spins; mm, md, dd: X2_MM, X2_MD, X2_DD per site, as in TreeTable. The
+// columns from `removed` on, minus their known means (the line with graph = -1), are control
+// variates (control_counts()).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
   fmt::print(
       "edge,p,graph,temperature,bond,m2,m4,plain,hot,cold,mm,md,dd,removed,removed_pairs,"
       "d_ends,d_pairs,d_removed,removed_beside_removed,d_beside_removed,d_beside_d\n");
-  // A line of their known means, with graph = -1.
+  // The line of the known means.
   fmt::print("{},{:.12g},-1,0,0,0,0,0,0,0,0,0,0", request.spec.graph.extents[0],
              request.spec.graph.p);
   for (Eigen::Index k = 0; k < mean.size(); ++k) fmt::print(",{:.12g}", mean[k]);

@@ -147,9 +147,9 @@ TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   CHECK(!clusters.contains("tau_m2_above_steps"));
 }
 
-// Two replicas at (almost) equal temperatures always exchange, every second cycle. A place then has
-// each replica for two cycles, so that its autocorrelation is that of the replica, times the
-// probability 1/2, 0, 1/2, 1 that the same replica is there 1, 2, 3, 4 cycles later.
+// Two replicas at (almost) equal temperatures are exchanged in every second cycle. Each temperature
+// then has a replica for two cycles, so that its autocorrelation is that of a replica, times the
+// probability 1/2, 0, 1/2, 1 that it has the same replica 1, 2, 3, 4 cycles later.
 TEST_CASE("decorrelate: autocorrelation at a temperature while replicas are exchanged") {
   const Workplace place;
   const std::string base =

@@ -45,8 +45,8 @@ struct Run {
   std::uint32_t potts = 0;  // number of states, 0 = Ising
 };
 
-// Compares one run. If `limit` is positive, |z| < limit is checked. `exact_at` is a factor on the
-// temperature of the oracle, for tests that the comparison can fail.
+// Compares one run. If `limit` is positive, |z| < limit is checked. `exact_at` multiplies the
+// temperature of the oracle; values other than 1 test that the comparison detects an error.
 template <class States>
 void compare(const Run& run, const States& states, double limit, double exact_at, Scores& scores) {
   EngineSpec spec;

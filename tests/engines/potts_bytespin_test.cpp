@@ -1,6 +1,6 @@
 // The Potts model on square lattices too large to enumerate, and on the 4 x 4 torus, against exact
-// energies at the transition. Errors come from independent replicas; each |z| < 4. False alarms: 1
-// in 400 for all of about 40 checks.
+// energies at the transition. Errors come from independent replicas; |z| < 4, except for q = 10.
+// False alarms: 1 in 240 for all 20 checks together.
 #include <algorithm>
 #include <vector>
 

@@ -2,8 +2,7 @@
 //
 // The first byte of the input selects one of two tests:
 // - Even: the other bytes are edits of a valid file. Unless they leave it unchanged, the digest
-// must
-//   detect the damage, and loading throws Error(data) with the name of the file.
+//   detects the damage, and loading throws Error(data) with the name of the file.
 // - Odd: the other bytes determine the content of an undamaged image (task_images.hpp). Reading
 //   throws Error(data), or gives a task that is the same after a round trip.
 // As in the program, no damaged image is passed to libhdf5, which might crash.

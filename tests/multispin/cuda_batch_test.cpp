@@ -164,8 +164,8 @@ TEST_CASE("interleaved words of six and eight groups make the moves of the CPU",
   }
 }
 
-// 38 400 bonds, and about ten thousand sites flipped by the eight updates of a measurement: bond
-// and cluster sums need four bytes, magnetisations two.
+// 38 400 bonds, and eight cluster updates per measurement of up to 19 200 sites each: the largest
+// possible bond and cluster sums need four bytes, magnetisations two.
 TEST_CASE("sums that need more than two bytes equal those of the CPU", "[gpu]") {
   for (const Schedule& schedule : {Schedule{1, 4}, Schedule{3, 0}}) {
     const Fleet fleet({160, 120}, 3, LocalUpdate::metropolis, 2, 32);

@@ -78,7 +78,7 @@ TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
 
 }  // namespace
 
-// Level 0.01: at most 1% of 2000 studies of 4 graphs in equilibrium are refused (Bonferroni); more
+// Level 0.01: at most 1% of 2000 studies of 4 graphs in equilibrium are rejected (Bonferroni); more
 // than 36 with probability 3e-4.
 TEST_CASE("halves of the same distribution agree, others do not") {
   int refused = 0;
@@ -108,8 +108,9 @@ TEST_CASE("halves of the same distribution agree, others do not") {
   CHECK(compare_halves(std::span<const Halves>()).checks == 0);
 }
 
-// Energies and magnetisations of 4 replicas that take few values: averages of two replicas are
-// often equal. With the variance of the two pairs alone, nearly one of 100 such studies is refused.
+// Energies and magnetisations of 4 replicas with few possible values: averages of two replicas are
+// often equal. With the variance of the two pairs alone, nearly 1% of such studies would be
+// rejected.
 TEST_CASE("replicas whose averages are equal by chance do not differ infinitely") {
   int refused = 0, equal = 0;
   for (std::uint64_t study = 0; study < 2000; ++study) {

@@ -118,7 +118,8 @@ TEST_CASE("messages on equilibrium name the graphs by the seeds that run --graph
   size.samples.graphs[2].halves.difference(1, 2) = 30;
   CHECK(on_differing_graphs(size) == " on 1 of 5 graphs (graph seed 33)");
 
-  // One graph that is out of equilibrium takes the values of its temperature, and says so.
+  // If one graph is out of equilibrium, its temperature has no values, and a warning names the
+  // graph.
   Workplace place;
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [32]\np = [0.02]\ngraphs = 8\n[sampling]\n"
@@ -136,8 +137,9 @@ TEST_CASE("messages on equilibrium name the graphs by the seeds that run --graph
 }
 
 // After 30 cycles with replica exchange, both starts agree and nothing drifts significantly, but at
-// low T q_l is too small for the energy. With p = 0.5 of added bonds, B = 2 N of the bare lattice
-// would give a difference of 10 errors or more at T = 2, also in equilibrium.
+// low T the link overlap q_l is smaller than the energy implies. The number of bonds in this
+// relation includes the added ones: with 2 N, that of the lattice alone, q_l would be off by 10
+// errors or more at T = 2, also in equilibrium.
 TEST_CASE("Gaussian couplings: a sweep has no values where energy and link overlap disagree") {
   const auto swept = [](int size, int graphs, const char* model, const char* sampling) {
     Workplace place;
@@ -164,8 +166,8 @@ TEST_CASE("Gaussian couplings: a sweep has no values where energy and link overl
     CAPTURE(other);
     CHECK(swept(10, 16, other, few)["warnings"].dump().find(text) == std::string::npos);
   }
-  // Too few networks for this test, which are far from equilibrium: q_l is off by 27 errors at T =
-  // 0.4. Their series are too short to determine tau.
+  // Seven networks are too few for this check, although q_l is off by 27 errors at T = 0.4. They
+  // have no values because their series are too short to determine tau.
   const json seven =
       swept(12, 7, "",
             "temperatures = [0.2, 0.4, 0.7, 1.2, 2.0]\nequilibrate = 50\nmeasure = 16\nevery = 1");
@@ -501,8 +503,8 @@ TEST_CASE("in a field: m with its sign and dm/dh are exact in sweep and run") {
   CHECK(place.run(run).out.find("dm/dh") == std::string::npos);
 }
 
-// Networks of which `run` refuses each: the series are too short to determine tau, and little was
-// dropped before them.
+// `run` would reject each of these networks: the series are too short to determine tau, and few
+// cycles were dropped before them.
 TEST_CASE("a sweep of a spin glass with short series has no values") {
   const auto swept = [](int equilibrate, int measure) {
     Workplace place;
@@ -611,8 +613,8 @@ TEST_CASE("run chooses temperatures whose replicas exchange with the acceptance 
   };
   const auto shares = accepted("--threads 1");
   REQUIRE(shares.size() > 5);
-  // 0.3 by the law of normal energies, less the rounding up of their number. C of the scan is that
-  // of 100 measurements.
+  // The temperatures are chosen for an acceptance of 0.3 if energies are normally distributed;
+  // their number is rounded up, which raises it. C comes from a scan of 100 measurements.
   for (const double share : shares) {
     CHECK(share > 0.22);
     CHECK(share < 0.45);

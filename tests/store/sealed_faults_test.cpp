@@ -88,7 +88,7 @@ TEST_CASE(
         }
         // A failing close after a successful fsync of the folder is harmless.
         const bool harmless = call == Call::close && n == 2;
-        // open 2 and fsync 2 are those of the folder, after the rename.
+        // The second open and the second fsync are those of the folder, after the rename.
         const bool published = (call == Call::open || call == Call::fsync) && n == 2;
         if (failed && !published) {
           CHECK(file_bytes(now.path) == now.bytes);
@@ -106,8 +106,8 @@ TEST_CASE(
       }
     }
   }
-  // Calls whose failure is an error: open 2, write 2, fsync 2, close 1, rename 2, and link 1 if
-  // there are hard links.
+  // Numbers of calls whose failure is an error: 2 open, 2 write, 2 fsync, 1 close, 2 rename and,
+  // with hard links, 1 link.
   CHECK(errors == 3 * (can_link ? 10 : 9));
   CHECK(successes > 0);
 }

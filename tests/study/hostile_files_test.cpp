@@ -196,7 +196,7 @@ TEST_CASE("a task file with a correct digest and wrong content is refused") {
     for (const TaskSpec& wanted : {spec, more}) {
       try {
         read_finished(wanted, paths.finished);
-        FAIL_CHECK("it is believed");
+        FAIL_CHECK("the file is accepted");
       } catch (const Error& error) {
         CHECK(error.exit_code() == ExitCode::data);
         CHECK(std::string(error.what()).find(paths.finished.string()) != std::string::npos);
@@ -218,7 +218,7 @@ TEST_CASE("a task file with a correct digest and wrong content is refused") {
     save_task(paths.finished, task);
     try {
       run_task({more, paths}, one_thread());
-      FAIL_CHECK("it is believed");
+      FAIL_CHECK("the file is accepted");
     } catch (const Error& error) {
       CHECK(error.exit_code() == ExitCode::data);
       CHECK(std::string(error.what()).find(paths.finished.string()) != std::string::npos);

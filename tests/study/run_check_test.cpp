@@ -55,7 +55,7 @@ json results_of_run(const Workplace& place, const std::string& line) {
 
 }  // namespace
 
-// Three tests of level 1e-4 each: more than 2 refusals of 1500 runs in equilibrium have a
+// Three tests of level 1e-4 each: more than 2 rejections among 1500 runs in equilibrium have a
 // probability of about 0.01.
 TEST_CASE("runs of white noise are hardly ever refused, with any number of replicas") {
   const auto none = [](std::uint32_t, int) { return 0.0; };
@@ -91,7 +91,7 @@ TEST_CASE("a run whose replicas stay in different valleys is refused, with all s
   CHECK(reasons(made(8, 16, 400, slow)).find("valleys") == std::string::npos);
 }
 
-// One replica lies 60 standard deviations off throughout, at the lower of two temperatures.
+// One of 16 replicas lies 60 standard deviations off throughout.
 TEST_CASE("a replica far from all others is stuck, unless replica exchange takes it to and fro") {
   const auto far = [](std::uint32_t r, int) { return r == 3 ? 60.0 : 0.0; };
   TaskData data = made(6, 16, 40, far);
@@ -103,8 +103,9 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
   CHECK(stuck(true) == "");
 
-  // In the ground state the averages of replicas do not differ. An excitation now and then is
-  // within equilibrium; one that lasts, or was there before the measurements, is not.
+  // In the ground state the averages of replicas do not differ. A short excitation is possible in
+  // equilibrium. One that lasts long, or is present in the first measurement, indicates a stuck
+  // replica.
   const auto excited = [&](int from, int to) {
     data.bond_sum = data.magnetisation = {};
     data.shape_series();
@@ -123,7 +124,7 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(!travelled_before(data, 1e9));  // there is no replica exchange
   data.temperature = {0.5, 2.5};
   data.shape_series();
-  // The two configurations of each replica change places at every `period`-th measurement, of 60.
+  // The two configurations of each replica are exchanged after every `period` of 60 measurements.
   const auto exchanged = [&](int period) {
     data.walker = data.exchanges = data.exchange_attempts = {};
     data.shape_series();
@@ -175,8 +176,8 @@ TEST_CASE("in a field, the sign of m of both starts is compared") {
   CHECK(checked_run(data).results.front().in_field.size() == field_observables().size());
 }
 
-// Replicas r and r + 2 are equal. The error of a mean of m equal-weight values is s / sqrt(m), with
-// n - 1 degrees of freedom: 31 and 15 for 32 replicas and 16 members.
+// Replicas r and r + 2 are equal. The error of a mean of n values is s / sqrt(n); s^2 has 31
+// degrees of freedom with 32 replicas, 15 with 16 couples.
 TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   TaskData data = made(5, 32, 60, [](std::uint32_t, int) { return 0.0; });
   TaskData coupled = data;
@@ -216,8 +217,8 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   CHECK(members.overlaps[0].error > alone.overlaps[0].error);
 }
 
-// 300 runs at two temperatures: at most 0.06 refusals are expected, more than 2 with probability
-// 4e-5.
+// 300 runs: at most 0.09 rejections are expected (3e-4 per run, for all temperatures), more than 2
+// with probability 1e-4.
 TEST_CASE("runs of a small lattice in equilibrium are hardly ever refused") {
   int refused = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -332,7 +333,8 @@ TEST_CASE("run says that its checks passed only if every tau is known") {
         std::string::npos);
 }
 
-// 1 to 5 of 32 replicas are stuck in stripes. The exact |m| is 0.9999, chi is far below 1.
+// 1 to 5 of 32 replicas are stuck in stripes. At p = 0 the exact |m| is above 0.999, and chi is far
+// below 1.
 TEST_CASE("runs with few stuck replicas have no values, short and long ones") {
   const Workplace place;
   for (const char* line : {"--size 32 --temperature 0.8 --measure 3000 --seed 1",
@@ -382,8 +384,8 @@ TEST_CASE("runs of every engine and model are checked") {
 
   const std::string warm = " --size 16 --equilibrate 200 --measure 100 ";
   CHECK(status("--temperature 2.5" + warm) == "ok");
-  CHECK(status("--temperature 0.3" + warm) == "ok");  // no spin ever flips
-  CHECK(status("--temperature 0.9" + warm) == "ok");  // spins hardly flip
+  CHECK(status("--temperature 0.3" + warm) == "ok");  // sweeps flip no spin
+  CHECK(status("--temperature 0.9" + warm) == "ok");  // sweeps flip few spins
   CHECK(status("--engine bytespin --replicas 8 --temperature 3" + warm) == "ok");
   CHECK(status("--model potts --q 3 --temperature 1.5" + warm) == "ok");
   CHECK(status("--engine bitlattice --schedule 1:0 --size 64 --temperature 5 --equilibrate 100 "

@@ -1,5 +1,6 @@
-// Work at the same time as a step of a study: files of the previous step, whose errors are reported
-// in the next step or at the end, and other steps of the same study.
+// What runs at the same time as a step of a study: the files of the previous step are written
+// (their errors are reported by the next step or at the end), and another thread runs tasks of the
+// study.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>

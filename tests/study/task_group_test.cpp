@@ -333,7 +333,7 @@ TEST_CASE("a finished task can be read from a read-only disk") {
   spec.measure += 1;
   try {
     run_task({spec, paths}, plain_run());
-    FAIL("a task ran that can keep nothing");
+    FAIL("a task ran although its result cannot be stored");
   } catch (const Error& error) {
     CHECK(error.exit_code() == ExitCode::io);
   }

@@ -356,7 +356,8 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
   }
   const Couplings couplings(spec.model, graph);
   StopCheck check;
-  constexpr std::int64_t kMaxEnergy = std::int64_t{1} << 39;  // Boltzmann takes 2^40
+  // A flip changes the energy by at most twice the sum; Boltzmann::factor() supports up to 2^40.
+  constexpr std::int64_t kMaxEnergy = std::int64_t{1} << 39;
   for (std::uint64_t s = 0; s < plan_.sites; ++s) {
     check();
     const auto site = static_cast<Site>(s);

@@ -1,9 +1,9 @@
-// Metropolis and Glauber sweeps (local_cuda.hpp). The kernels visit cells; a rule decides what a
-// cell draws and which state it takes: IsingFlip, PottsMetropolis or PottsHeatBath. A rule holds
-// the tables of one replica; next<kCount>() returns a site's new state and reads the neighbours
-// through each(f), which calls f for every neighbour. In the heat bath a thread keeps up to eight
-// neighbours' states sorted in registers; a cell with more neighbours is processed by a warp, which
-// counts them in shared memory.
+// Metropolis and Glauber sweeps (local_cuda.hpp). The kernels visit sites; a rule (IsingFlip,
+// PottsMetropolis or PottsHeatBath) defines the random words of a site and its new state. A rule
+// points to the tables of one replica; next<kCount>() returns a site's new state and reads the
+// neighbours through each(f), which calls f for every neighbour. In the heat bath a thread keeps
+// the states of up to kFewNeighbours neighbours sorted in registers. A site with more neighbours is
+// processed by a warp, which counts their states in shared memory.
 #include <algorithm>
 
 #include "src/bytespin/local/local_cuda.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// The draws of four sites at a distance of 16 slots, or of one site.
+// The draws of four sites whose slots are 16 apart; of(): the draw of one site.
 struct IsingDraws {
   Words4 draw;
 
@@ -170,7 +170,8 @@ __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g
       static_cast<std::uint8_t>(rule.template next<2 * kDim>(spins[site], 2 * kDim, draw, each));
 }
 
-// Thread i of a block of slots holds the draws of the pairs of sites 64 b + i + 16 j.
+// Updates four sites. Call i of the 16 Philox calls of slot block b has the draws of the pairs of
+// sites 64 b + i + 16 j, j = 0 .. 3. One site of each pair has the colour.
 template <int kDim, class Rule>
 __device__ __forceinline__ void regular_cells(const DevicePlan& plan, const Geometry& g,
                                               const LocalGroup* groups,
@@ -255,8 +256,8 @@ __global__ void __launch_bounds__(kThreads)
   if (cell < last) modified_cell<Rule>(plan, cells, replicas, colour, replica, cell);
 }
 
-// Heat bath of a cell with many neighbours by a warp, which counts them in shared memory, count
-// [256]. Each lane has eight consecutive states.
+// Heat bath of a site with many neighbours by a warp. count: [256] in shared memory, neighbours in
+// each state. Lane l adds up the weights of states 8 l to 8 l + 7.
 __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlices& cells,
                                           const DeviceReplicas& replicas, int colour,
                                           std::uint32_t replica, std::uint32_t number,
@@ -346,7 +347,8 @@ LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate upd
 
 std::uint64_t LocalCuda::bytes(const Plan& plan) {
   const std::uint64_t cells = plan.graph.modified_sites().size();
-  // The last slice of a colour is as wide as its largest degree.
+  // Slices of 32 cells are padded to their largest degree. Cells are sorted by degree, so padding
+  // adds at most 32 entries of 4 bytes for each unit of a colour's largest degree.
   const auto colours = static_cast<std::uint64_t>(plan.graph.colours());
   return plan.groups.size() * sizeof(LocalGroup) + cells * 9 + plan.entries.size() * 4 +
          128 * colours * plan.max_degree;
@@ -399,7 +401,7 @@ void LocalCuda::sort_cells(const Plan& plan, const DevicePart& part, cudaStream_
   cells_ = {site_.data(), degree_.data(), offset_.data(), neighbour_.data()};
 }
 
-// Blocks of sweep_regular().
+// Sites per block of sweep_regular(): each thread visits four pairs.
 constexpr std::uint64_t kBlockSites = std::uint64_t{8} * kThreads;
 
 std::uint64_t regular_blocks(std::uint64_t sites) {

@@ -68,7 +68,7 @@ TEST_CASE("the number of measurements balances their work with that of new membe
   source.measure = 1;
   source.measurements = 2;
   source.most_measurements = 1000;
-  source.thermal = 0.9;  // share of the variance: 0.1 per member, 1.8 per measurement
+  source.thermal = 0.9;  // of the variance: one member has 10 (0.1 + 1.8 / measurements)
   const double best = std::sqrt(1.8 * 12 / (0.1 * 1));
   const Allocation found = allocate(one_number(), {source}, 1e-4, kUnbounded);
   CHECK(found.variance <= 1e-4);
