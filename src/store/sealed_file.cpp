@@ -28,11 +28,11 @@ SealedRead read_sealed(const fs::path& path) {
 }
 
 SealedRead check_sealed(const fs::path& path, std::uint64_t& length) {
+  length = 0;
   const InputFile file(path);
   if (!file.is_there()) return {SealState::missing, {}, "there is no such file"};
   SealBlock block{};
   const std::size_t have = file.read(block);
-  length = 0;
   if (have < kSealBytes) return check_seal(block, have, {});
   SealCheck check(block);
   std::vector<std::byte> piece(
