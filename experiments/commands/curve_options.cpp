@@ -48,6 +48,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.schedule.houdayer = o.houdayer;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
+  check_shortcut_couplings(spec.model, spec.graph.p);
   // All schedules use one engine: the default one or, if it does not support a schedule, the engine
   // of the first such schedule.
   for (const Updates& mix : spec.mixes) {

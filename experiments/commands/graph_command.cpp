@@ -77,6 +77,7 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
   }
   GraphSpec spec = lattice_spec(options, ", or --from FILE");
   spec.p = parse_p(options.p, "--p");
+  check_shortcut_couplings(model, spec.p);
   spec.bare = options.bare;
   return build_graph(spec);
 }

@@ -172,6 +172,7 @@ TaskSpec run_spec(const RunOptions& options) {
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
     spec.graph.p = parse_p(options.p, "--p");
+    check_shortcut_couplings(spec.model, spec.graph.p);
   }
   const auto& [schedule, cluster, local] = options.updates;
   spec.local = local           ? *local

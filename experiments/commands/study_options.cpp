@@ -282,7 +282,8 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     status = draw_report(folder);
   }
   fmt::print(stderr, "{}{}", unrequested.empty() ? "" : "\n", unrequested);
-  fmt::print(stderr, "\n{} computed{}, {}; results in {}\n", count_text(computed, "task"),
+  fmt::print(stderr, "\n{} computed{}{}, {}; results in {}\n", count_text(computed, "task"),
+             this_rank().size > 1 ? " by this process" : "",
              computed > 0 ? " (a task: one network at its temperatures)" : "",
              duration_text(seconds), folder.string());
   return status;

@@ -162,15 +162,6 @@ constexpr const char* kUseExchange =
     "use --exchange with several temperatures, which compares "
     "overlaps";
 
-// Replica exchange is meant for spin glasses. If only shortcuts have couplings, a lattice without
-// shortcuts is a ferromagnet.
-void check_has_shortcuts(const TaskSpec& spec) {
-  if (!spec.model.interactions.on_shortcuts || spec.graph.p > 0) return;
-  throw Error(ExitCode::usage,
-              "--couplings-on: a lattice with p = 0 has no shortcuts, so that all its couplings "
-              "are 1 (give p > 0, or --couplings-on all)");
-}
-
 // One setting for each p and temperature; with replica exchange for each p.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   TaskSpec spec;
@@ -225,7 +216,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   std::vector<double> given;
   for (const std::string& p : split_list(options.p)) {
     spec.graph.p = parse_p(p, "--p");
-    if (options.exchange) check_has_shortcuts(spec);
+    if (!imported) check_shortcut_couplings(spec.model, spec.graph.p);
     append_once(given, spec.graph.p, "--p", p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};

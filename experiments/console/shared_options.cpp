@@ -168,12 +168,25 @@ void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
   }
 }
 
-Model read_model(const ModelOptions& options) {
-  ModelWords origin;
+namespace {
+
+// The option of each key of a model.
+ModelWords model_origins() {
+  ModelWords origins;
   for (const char* key : kModelKeys) {
-    origin[key] = setting(fmt::format("model.{}", key)).option;
+    origins[key] = setting(fmt::format("model.{}", key)).option;
   }
-  return parse_model(options.model, origin);
+  return origins;
+}
+
+}  // namespace
+
+Model read_model(const ModelOptions& options) {
+  return parse_model(options.model, model_origins());
+}
+
+void check_shortcut_couplings(const Model& model, double p) {
+  check_shortcut_couplings(model, p, model_origins());
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

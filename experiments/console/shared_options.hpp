@@ -77,6 +77,8 @@ struct ModelOptions {
 void add_model_options(CLI::App& app, ModelOptions& options);
 // The model that they name. Throws Error(usage).
 Model read_model(const ModelOptions& options);
+// Throws Error(usage) for options of the couplings of shortcuts that have no effect.
+void check_shortcut_couplings(const Model& model, double p);
 
 // Adds the options that choose the methods of each engine. full: one word per option. lists: a list
 // of words, with one row of output per word. as_run: one word, and help that refers to that of

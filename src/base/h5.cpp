@@ -298,30 +298,30 @@ Id file_access() {
 
 namespace {
 
-std::mutex& library_door() {
-  static std::mutex& door = *new std::mutex;
-  return door;
+std::mutex& library_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
 }
-thread_local int turns = 0;  // recursion depth of this thread
+thread_local int lock_depth = 0;  // recursion depth of this thread
 
 }  // namespace
 
-Turn::Turn() {
-  if (turns == 0) library_door().lock();
-  ++turns;
+LibraryLock::LibraryLock() {
+  if (lock_depth == 0) library_mutex().lock();
+  ++lock_depth;
 }
 
-Turn::~Turn() {
-  if (mine_ && --turns == 0) library_door().unlock();
+LibraryLock::~LibraryLock() {
+  if (mine_ && --lock_depth == 0) library_mutex().unlock();
 }
 
-Pause::Pause() : turns_(std::exchange(turns, 0)) {
-  if (turns_ > 0) library_door().unlock();
+LibraryUnlock::LibraryUnlock() : depth_(std::exchange(lock_depth, 0)) {
+  if (depth_ > 0) library_mutex().unlock();
 }
 
-Pause::~Pause() {
-  if (turns_ > 0) library_door().lock();
-  turns = turns_;
+LibraryUnlock::~LibraryUnlock() {
+  if (depth_ > 0) library_mutex().lock();
+  lock_depth = depth_;
 }
 
 Id& Id::operator=(Id&& other) noexcept {
@@ -335,7 +335,7 @@ Id::~Id() {
 }
 
 File File::create() {
-  Turn turn;
+  LibraryLock lock;
   quiet();
   memory_was_lacking = false;
   const Id access = file_access();
@@ -347,7 +347,7 @@ File File::create() {
   Id file(H5Fcreate(unique_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
           H5Fclose);
   if (!file.valid()) failed("create a file in memory");
-  return File(std::move(turn), std::move(file), std::numeric_limits<std::uint64_t>::max(),
+  return File(std::move(lock), std::move(file), std::numeric_limits<std::uint64_t>::max(),
               std::move(memory));
 }
 
@@ -367,7 +367,7 @@ herr_t keep_image(void*) { return 0; }
 File File::open(std::span<const std::byte> image) {
   quiet();
   if (image.empty()) unfit("the image is empty");
-  Turn turn;
+  LibraryLock lock;
   memory_was_lacking = false;
   const Id access = file_access();
   // Opened read-only, the library never writes to these bytes.
@@ -381,7 +381,7 @@ File File::open(std::span<const std::byte> image) {
   }
   Id file(H5Fopen(unique_image_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid()) unfit("not an HDF5 file");
-  return File(std::move(turn), std::move(file), kDeflateRatio * image.size() + kSmall);
+  return File(std::move(lock), std::move(file), kDeflateRatio * image.size() + kSmall);
 }
 
 Group File::root() const {
@@ -398,22 +398,22 @@ void File::flush() const {
 
 std::vector<std::byte> File::image() const {
   flush();
-  const Pause pause;
+  const LibraryUnlock unlock;
   return memory_->image();
 }
 
 namespace {
 
 // Flat combining: the first waiting thread executes the queued requests of all threads, until the
-// queue is empty or it has executed kMaxOfOthers of them; then the next waiting thread continues.
-class Desk {
+// queue is empty or it has executed kMaxCombined of them; then the next waiting thread continues.
+class CombiningQueue {
  public:
-  void do_there(const std::function<void()>& work) {
+  void run(const std::function<void()>& work) {
     Job job{&work};
     std::unique_lock lock(mutex_);
     (last_ == nullptr ? first_ : last_->next) = &job;
     last_ = &job;
-    if (std::exchange(taken_, true)) {
+    if (std::exchange(has_leader_, true)) {
       job.changed.wait(lock, [&] { return job.done || job.leads; });
     }
     if (!job.done) lead(lock);
@@ -421,7 +421,7 @@ class Desk {
   }
 
  private:
-  static constexpr int kMaxOfOthers = 32;
+  static constexpr int kMaxCombined = 32;
   struct Job {
     const std::function<void()>* work;
     std::exception_ptr error = {};
@@ -433,10 +433,10 @@ class Desk {
   // The first request is that of this thread.
   void lead(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
-    const Turn turn;
+    const LibraryLock library;
     lock.lock();
     for (int done = 0; first_ != nullptr; ++done) {
-      if (done > kMaxOfOthers) {
+      if (done > kMaxCombined) {
         first_->leads = true;
         first_->changed.notify_one();
         return;
@@ -454,18 +454,18 @@ class Desk {
       job.done = true;
       job.changed.notify_one();
     }
-    taken_ = false;
+    has_leader_ = false;
   }
 
   std::mutex mutex_;
   Job *first_ = nullptr, *last_ = nullptr;
-  bool taken_ = false;
+  bool has_leader_ = false;
 };
 
 }  // namespace
 
 std::vector<std::byte> build(const std::function<void(Group root)>& fill) {
-  static Desk& desk = *new Desk;
+  static CombiningQueue& queue = *new CombiningQueue;
   std::shared_ptr<Memory> memory;
   const auto work = [&] {
     const File file = File::create();
@@ -473,7 +473,7 @@ std::vector<std::byte> build(const std::function<void(Group root)>& fill) {
     file.flush();
     memory = file.memory_;
   };
-  turns > 0 ? work() : desk.do_there(work);
+  lock_depth > 0 ? work() : queue.run(work);
   return memory->image();
 }
 
@@ -610,7 +610,7 @@ void Group::write_raw(const std::string& name, Kind kind, const detail::Values& 
   quiet();
   if (!packing.chunk.empty() && packing.level > 0 && size > 0) {
     const auto packed = [&] {
-      const Pause pause;
+      const LibraryUnlock unlock;
       return detail::pack(kind, values, size, dims, packing);
     };
     return write(name, packed());

@@ -12,10 +12,10 @@
 //
 // Threads: one thread per file at a time. A thread-safe libhdf5 acquires a global lock in every
 // call, which would cost most of the time of threads with hundreds of calls each. Therefore a
-// thread holds our own lock (Turn) for as long as it has a File, except during a Pause. Keep the
-// time under the lock short: compress data before (pack(), pack_narrow()) and leave large arrays
-// out of the library (Group::write_apart()). Threads that write many files pass the work to
-// build(), where one thread executes the requests of all (flat combining).
+// thread holds our own lock (LibraryLock) for as long as it has a File, except during a
+// LibraryUnlock. Keep the time under the lock short: compress data before (pack(), pack_narrow())
+// and leave large arrays out of the library (Group::write_apart()). Threads that write many files
+// pass the work to build(), where one thread executes the requests of all (flat combining).
 #pragma once
 
 #include <cstddef>
@@ -203,30 +203,30 @@ class Group {
 };
 
 // Holds the lock of the library for a thread; recursive. Move-only.
-class Turn {
+class LibraryLock {
  public:
-  Turn();
-  Turn(Turn&& other) noexcept : mine_(std::exchange(other.mine_, false)) {}
-  Turn& operator=(Turn&& other) noexcept {
+  LibraryLock();
+  LibraryLock(LibraryLock&& other) noexcept : mine_(std::exchange(other.mine_, false)) {}
+  LibraryLock& operator=(LibraryLock&& other) noexcept {
     std::swap(mine_, other.mine_);
     return *this;
   }
-  ~Turn();
+  ~LibraryLock();
 
  private:
   bool mine_ = true;
 };
 
 // Releases the lock while it exists, for work that makes no HDF5 calls.
-class Pause {
+class LibraryUnlock {
  public:
-  Pause();
-  ~Pause();
-  Pause(const Pause&) = delete;
-  Pause& operator=(const Pause&) = delete;
+  LibraryUnlock();
+  ~LibraryUnlock();
+  LibraryUnlock(const LibraryUnlock&) = delete;
+  LibraryUnlock& operator=(const LibraryUnlock&) = delete;
 
  private:
-  const int turns_;  // recursion depth to restore
+  const int depth_;  // recursion depth to restore
 };
 
 class File {
@@ -241,12 +241,13 @@ class File {
  private:
   friend std::vector<std::byte> build(const std::function<void(Group root)>& fill);
   void flush() const;
-  File(Turn turn, Id id, std::uint64_t budget, std::shared_ptr<detail::Memory> memory = nullptr)
-      : turn_(std::move(turn)),
+  File(LibraryLock lock, Id id, std::uint64_t budget,
+       std::shared_ptr<detail::Memory> memory = nullptr)
+      : lock_(std::move(lock)),
         memory_(std::move(memory)),
         id_(std::move(id)),
         budget_(std::make_shared<std::uint64_t>(budget)) {}
-  Turn turn_;
+  LibraryLock lock_;
   std::shared_ptr<detail::Memory> memory_;
   Id id_;
   std::shared_ptr<std::uint64_t> budget_;

@@ -1,7 +1,7 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
 //   urgent stream   waits for the inner planes of h - 1; updates the outer planes and exchanges
-//                   them with the neighbours (engine/device_mail.hpp), which fills the halo
+//                   them with the neighbours (engine/device_messages.hpp), which fills the halo
 //   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
 // The exchange therefore costs no time if the inner planes take longer than the outer planes and
@@ -16,7 +16,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/cuda/use_device.hpp"
-#include "src/engine/device_mail.hpp"
+#include "src/engine/device_messages.hpp"
 
 namespace rewise::bitlattice {
 namespace {
@@ -34,7 +34,7 @@ class CudaSlab final : public Slab {
   std::string device() const override { return "cuda"; }
   std::string model() const override { return device_model(device_); }
   int threads() const override { return 1; }
-  std::string route() const override { return mail_ ? mail_->routes() : ""; }
+  std::string route() const override { return messages_ ? messages_->routes() : ""; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
   void count(std::span<std::uint64_t> sums) override;
   void read_words(std::size_t replica, int colour, std::uint64_t first,
@@ -61,7 +61,7 @@ class CudaSlab final : public Slab {
   CudaEvent inside_done_, outer_done_;
   DeviceBuffer<std::uint32_t> spins_;          // [replicas][words]
   DeviceBuffer<unsigned long long> measured_;  // [replicas][2] unequal bonds, sites up
-  std::unique_ptr<DeviceMail> mail_;           // destroyed first
+  std::unique_ptr<DeviceMessages> messages_;   // destroyed first
 };
 
 // Streams and events belong to the current device: call use_device() first.
@@ -83,9 +83,9 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::T
 // Queues, on the urgent stream, the update of the outer planes of a colour and the halo exchange.
 void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
   const std::uint64_t plane = layout_.plane_words();
-  std::vector<DeviceMail::Message> out, in;
+  std::vector<DeviceMessages::Message> out, in;
   for (std::size_t replica = first; replica < last; ++replica) {
-    const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMail::Message {
+    const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMessages::Message {
       return {rank,
               reinterpret_cast<std::uint8_t*>(spins_.data() + place(replica, colour) +
                                               of_planes * plane),
@@ -96,7 +96,7 @@ void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
     in.push_back(message(next_rank(), own_planes() + 1));
     in.push_back(message(previous_rank(), 0));
   }
-  mail_->exchange(out, in, urgent_.get());
+  messages_->exchange(out, in, urgent_.get());
 }
 
 void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
@@ -129,7 +129,7 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
     }
     for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
   }
-  mail_->finish(urgent_.get());
+  messages_->finish(urgent_.get());
   main_.wait();
 }
 
@@ -160,12 +160,12 @@ void CudaSlab::write_words(std::size_t replica, int colour, std::uint64_t first,
 
 void CudaSlab::fetch(std::uint64_t replica) {
   use();
-  if (!mail_) {
-    mail_ = std::make_unique<DeviceMail>(transport_, device_);
-    mail_->lend({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
+  if (!messages_) {
+    messages_ = std::make_unique<DeviceMessages>(transport_, device_);
+    messages_->register_memory({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange(replica, replica + 1, colour);
-  mail_->finish(urgent_.get());
+  messages_->finish(urgent_.get());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ BytespinEngine::BytespinEngine(const Graph& graph, const EngineSpec& spec)
     : EngineBase(EngineKind::bytespin, spec, graph.sites(), graph.bonds(),
                  spec.betas.size() * spec.replicas, graph.sites()),
       plan_(graph, spec),
-      places_(replicas_) {}
+      positions_(replicas_) {}
 
 bool BytespinEngine::advance_replicas(
     const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
@@ -60,16 +60,16 @@ bool BytespinEngine::restore_sums(std::span<const std::uint64_t> words) {
   return true;
 }
 
-EngineBase::Bytes BytespinEngine::place(std::size_t replica) const {
-  return {reinterpret_cast<const std::uint8_t*>(&places_[replica]), sizeof(SweepPlace)};
+EngineBase::Bytes BytespinEngine::position(std::size_t replica) const {
+  return {reinterpret_cast<const std::uint8_t*>(&positions_[replica]), sizeof(SweepPosition)};
 }
 
-bool BytespinEngine::set_place(std::size_t replica, Bytes bytes) {
-  static_assert(sizeof(SweepPlace) == 8);
-  SweepPlace& place = places_[replica];
-  std::memcpy(&place, bytes.data(), sizeof place);
-  return place.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
-         place.done <= plan_.sites;
+bool BytespinEngine::set_position(std::size_t replica, Bytes bytes) {
+  static_assert(sizeof(SweepPosition) == 8);
+  SweepPosition& position = positions_[replica];
+  std::memcpy(&position, bytes.data(), sizeof position);
+  return position.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
+         position.done <= plan_.sites;
 }
 
 }  // namespace rewise::bytespin

@@ -25,7 +25,7 @@ class BytespinEngine : public EngineBase {
                         const std::function<void(const Schedule&, std::uint64_t)>& run);
 
   const Plan plan_;
-  std::vector<SweepPlace> places_;  // [T * R] progress within the step after ahead_
+  std::vector<SweepPosition> positions_;  // [T * R] progress within the step after ahead_
 
   void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const override;
@@ -35,8 +35,8 @@ class BytespinEngine : public EngineBase {
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final {
     read_part(replica, out);
   }
-  Bytes place(std::size_t replica) const final;
-  bool set_place(std::size_t replica, Bytes bytes) final;
+  Bytes position(std::size_t replica) const final;
+  bool set_position(std::size_t replica, Bytes bytes) final;
 
   Pace pace_;
 };

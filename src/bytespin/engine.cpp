@@ -38,7 +38,7 @@ struct Worker {
   std::unique_ptr<FewClusterScratch> few_cluster;
   Work work;
   // Per replica: its position within a sweep and the cluster sums of this call.
-  SweepPlace place;
+  SweepPosition position;
   std::uint64_t cluster_size = 0;
   WideSum cluster_quartic = 0;
 };
@@ -113,7 +113,7 @@ bool CpuEngine::local_update(std::size_t replica, const DrawKey& key, StopPoll& 
                              Worker& worker) {
   const Tables& tables = plan_.tables[replica / spec_.replicas];
   return local_sweep(plan_, tables, spec_.local, key, poll, worker.local, spins_of(replica),
-                     worker.place);
+                     worker.position);
 }
 
 bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll& poll,
@@ -195,11 +195,11 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   for_each_replica([&](std::size_t replica, Worker& worker) {
     StopPoll poll(options_, stopped);
     if (poll.stopped()) return;
-    worker.place = places_[replica];
+    worker.position = positions_[replica];
     worker.cluster_size = 0;
     worker.cluster_quartic = 0;
     ahead_[replica] = advance_replica(replica, schedule, steps, poll, worker);
-    places_[replica] = worker.place;
+    positions_[replica] = worker.position;
     cluster_size_[replica] += worker.cluster_size;
     if (is_swendsen_wang()) cluster_quartic_[replica] += worker.cluster_quartic;
   });

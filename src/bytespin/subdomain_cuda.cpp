@@ -2,7 +2,7 @@
 // (engine_cuda.cpp) on a slab of every replica (device_part.hpp). The device stores full-length
 // replicas, so that site numbers do not change; only the slab, its halo and the other ends of its
 // rewired bonds ("far ends") are used. Messages are sent from device to device
-// (engine/device_mail.hpp).
+// (engine/device_messages.hpp).
 //
 // Sweeps: for each colour, the modified cells and the two outer planes of the slab are updated
 // first, on the urgent stream. They are exchanged (Ising spins as bits) while the main stream
@@ -18,7 +18,7 @@
 //   4. The number of sites of such a cluster in each slab (a "part") is sent with the pairs of the
 //      next update. A rank chosen by the cluster's label sums the parts on the urgent stream, while
 //      the next tiles are labelled.
-// Between peers (device_mail.hpp) kernels read the memory of other ranks, and the host does not
+// Between peers (device_messages.hpp) kernels read the memory of other ranks, and the host does not
 // wait for a device within a batch of updates. The spins keep the format of FusedSwendsenWang
 // within a batch. Halo and far ends are fetched after the last batch.
 //
@@ -44,7 +44,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 #include "src/cuda/stream.hpp"
-#include "src/engine/device_mail.hpp"
+#include "src/engine/device_messages.hpp"
 
 namespace rewise::bytespin {
 namespace {
@@ -81,7 +81,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   std::string device() const override { return "cuda"; }
   std::string model() const override { return device_model(device_.device()); }
   int threads() const override { return 1; }
-  std::string route() const override { return mail_ ? mail_->routes() : ""; }
+  std::string route() const override { return messages_ ? messages_->routes() : ""; }
   std::string why_no_clusters() const override;
 
   void fetch(std::uint64_t replica) override;
@@ -101,7 +101,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   }
 
  private:
-  using Message = DeviceMail::Message;
+  using Message = DeviceMessages::Message;
 
   cudaStream_t stream() const { return device_.get(); }
   std::uint8_t* spins_of(std::uint64_t replica) { return spins_.data() + replica * stride_; }
@@ -196,7 +196,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   DeviceBuffer<unsigned long long> part_sums_;
   DeviceBuffer<unsigned long long> border_sums_;  // likewise, of whole clusters of several slabs
   std::uint64_t most_labels_ = 0;
-  std::unique_ptr<DeviceMail> mail_;  // the last member, so it is destroyed first
+  std::unique_ptr<DeviceMessages> messages_;  // the last member, so it is destroyed first
 };
 
 CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
@@ -354,7 +354,7 @@ void CudaSubdomain::exchange(IndexRange replicas, int colour) {
     launch_gather(spins_of(replica), sent.sites.data(), sent.sites.size(), bits,
                   of_replica(sent, replica), urgent_.get());
   }
-  mail_->exchange(list(sent), list(received), urgent_.get());
+  messages_->exchange(list(sent), list(received), urgent_.get());
   for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
     launch_scatter(of_replica(received, replica), received.sites.data(), received.sites.size(),
                    bits, spins_of(replica), urgent_.get());
@@ -365,12 +365,13 @@ void CudaSubdomain::fetch(std::uint64_t replica) {
   device_.use();
   device_.wait();
   if (transport_.size() == 1) return;
-  if (!mail_) {
-    mail_ = std::make_unique<DeviceMail>(transport_, device_.device());
-    for (ColourExchange& sent : sent_) mail_->lend({sent.spins.data(), sent.spins.size()});
+  if (!messages_) {
+    messages_ = std::make_unique<DeviceMessages>(transport_, device_.device());
+    for (ColourExchange& sent : sent_)
+      messages_->register_memory({sent.spins.data(), sent.spins.size()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange({replica, replica + 1}, colour);
-  mail_->finish(urgent_.get());
+  messages_->finish(urgent_.get());
 }
 
 // The outer and the inner planes of a colour both read outer and inner planes of the other colour.
@@ -395,12 +396,12 @@ void CudaSubdomain::advance(const Advance& what) {
   const std::uint64_t together = schedule.local == 0 ? what.cycles : 1;
   for (std::uint64_t cycle = 0; cycle < what.cycles; cycle += together) {
     for (std::uint32_t m = 0; m < schedule.local; ++m) sweep(step++);
-    mail_ ? mail_->wait(urgent_.get()) : urgent_.wait();
+    messages_ ? messages_->wait(urgent_.get()) : urgent_.wait();
     cluster_updates(step, schedule.cluster * together);
     step += schedule.cluster * together;
   }
   device_.wait();
-  if (schedule.cluster == 0 && mail_) mail_->finish(urgent_.get());
+  if (schedule.cluster == 0 && messages_) messages_->finish(urgent_.get());
 }
 
 void CudaSubdomain::count(std::span<std::uint64_t> sums) {
@@ -487,12 +488,12 @@ void CudaSubdomain::prepare_clusters() {
   adopted_count_ = DeviceBuffer<std::uint32_t>(replicas_);
   adopted_count_.clear(stream());
   device_.wait();
-  const auto lend = [&](auto& buffer) {
-    mail_->lend({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
+  const auto register_buffer = [&](auto& buffer) {
+    messages_->register_memory({reinterpret_cast<std::uint8_t*>(buffer.data()), buffer.bytes()});
   };
-  lend(ends_out_);
-  lend(pairs_);
-  lend(parts_);
+  register_buffer(ends_out_);
+  register_buffer(pairs_);
+  register_buffer(parts_);
 }
 
 CudaSubdomain::GatheredLists CudaSubdomain::gathered(std::uint64_t own_most) {
@@ -706,7 +707,7 @@ void CudaSubdomain::exchange_lists(std::uint64_t replica, std::uint32_t update, 
 std::vector<CudaSubdomain::Address> CudaSubdomain::reached(std::span<const Message> out,
                                                            std::span<const Message> in) {
   std::vector<Address> at;
-  for (const std::uint8_t* from : mail_->reach(out, in, stream())) {
+  for (const std::uint8_t* from : messages_->exchange_addresses(out, in, stream())) {
     at.push_back(reinterpret_cast<Address>(from));
   }
   return at;
@@ -734,7 +735,7 @@ void CudaSubdomain::size_parts(std::uint32_t update) {
 // The device sums count every part of a cluster of several slabs as a cluster. Here these parts are
 // subtracted (part_sums_), and the whole clusters are added (border_sums_). Rank 0 gets the total.
 void CudaSubdomain::sum_batch(std::uint32_t updates) {
-  if (mail_) mail_->wait(stream());
+  if (messages_) messages_->wait(stream());
   const DeviceLabels& labels = fused_->labels().common;
   const std::uint64_t rows = updates * replicas_;
   std::vector<unsigned long long> sums(rows * labels.copies * 3);

@@ -60,7 +60,7 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
 
 bool EngineBase::in_step() const {
   for (std::size_t part = 0; part < parts(); ++part) {
-    const Bytes at = place(part);
+    const Bytes at = position(part);
     if (ahead_[part] != ahead_.front()) return false;
     if (std::any_of(at.begin(), at.end(), [](std::uint8_t byte) { return byte != 0; }))
       return false;
@@ -230,7 +230,7 @@ std::vector<std::uint8_t> EngineBase::save_progress() const {
   std::vector<std::uint8_t> way;
   for (std::size_t part = 0; part < parts(); ++part) {
     const auto* steps = reinterpret_cast<const std::uint8_t*>(&ahead_[part]);
-    const Bytes at = place(part);
+    const Bytes at = position(part);
     way.insert(way.end(), steps, steps + 4);
     way.insert(way.end(), at.begin(), at.end());
   }
@@ -242,7 +242,7 @@ bool EngineBase::restore_progress(std::uint64_t step, Bytes way) {
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes from = way.subspan(part * each, each);
     std::memcpy(&ahead_[part], from.data(), 4);
-    if (step + ahead_[part] > kMaxSteps || !set_place(part, from.subspan(4))) return false;
+    if (step + ahead_[part] > kMaxSteps || !set_position(part, from.subspan(4))) return false;
   }
   return true;
 }

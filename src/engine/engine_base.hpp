@@ -57,9 +57,9 @@ class EngineBase : public Engine {
   virtual std::vector<std::uint64_t> save_sums() const = 0;
   virtual bool restore_sums(std::span<const std::uint64_t> words) = 0;
   // The position of a part within its next step in the saved form; all 0 = at its beginning.
-  // set_place() returns false for a position that this run cannot have.
-  virtual Bytes place(std::size_t) const { return {}; }
-  virtual bool set_place(std::size_t, Bytes bytes) { return bytes.empty(); }
+  // set_position() returns false for a position that this run cannot have.
+  virtual Bytes position(std::size_t) const { return {}; }
+  virtual bool set_position(std::size_t, Bytes bytes) { return bytes.empty(); }
   // Steps and positions of all parts after a stopped advance().
   virtual std::vector<std::uint8_t> save_progress() const;
   virtual bool restore_progress(std::uint64_t step, Bytes way);

@@ -222,7 +222,7 @@ class CpuEngine final : public MultispinEngine {
            StopPoll& poll, Scratch& scratch, Clock& clock) {
     // Every thread of the team computes these itself, with equal results.
     std::uint64_t done = ahead_[b];
-    SweepPlace place = places_[b].sweep;
+    SweepPosition position = positions_[b].sweep;
     bool stopped = false;
     double last = now();
     const auto spent = [&last] {
@@ -234,7 +234,7 @@ class CpuEngine final : public MultispinEngine {
       Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
       for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
         stopped = !local_sweep(layout_, tables_[b / groups_], at, team, poll, scratch.fresh.get(),
-                               words_[b].data(), place);
+                               words_[b].data(), position);
         if (stopped) break;
         ++done;
         stopped = team.must_stop(poll);
@@ -258,7 +258,7 @@ class CpuEngine final : public MultispinEngine {
     }
     if (team.first()) {
       ahead_[b] = static_cast<std::uint32_t>(done);
-      places_[b].sweep = place;
+      positions_[b].sweep = position;
     }
     return !stopped;
   }
@@ -266,7 +266,7 @@ class CpuEngine final : public MultispinEngine {
   // Returns the number of updates, of `count`, that all replicas have completed.
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
                                 const ThreadTeam& team, StopPoll& poll, Scratch& scratch) {
-    UpdatesAhead& ahead = places_[b].ahead;
+    UpdatesAhead& ahead = positions_[b].ahead;
     if (is_swendsen_wang()) {
       swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], ghost_[b / groups_],
                           count, team, poll, scratch.swendsen_wang, ahead, words_[b].data());
@@ -287,7 +287,7 @@ class CpuEngine final : public MultispinEngine {
   // A Houdayer move of all couples of replicas. Returns false if it was stopped.
   bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopPoll& poll,
                     Scratch& scratch) {
-    UpdatesAhead& ahead = places_[b].ahead;
+    UpdatesAhead& ahead = positions_[b].ahead;
     swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, poll,
                         scratch.swendsen_wang, ahead, words_[b].data());
     const bool done = *std::min_element(ahead.begin(), ahead.end()) > 0;

@@ -68,7 +68,7 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       layout_(graph, spec.model, every_cell),
       groups_(spec.replicas / kReplicas),
       word_groups_(static_cast<std::uint32_t>(parts())),
-      places_(word_groups_),
+      positions_(word_groups_),
       exchange_(spec) {
   make_weighted_sums();
   if (spec.staggered && (layout_.lattice.dim == 0 || !layout_.turned.empty())) {
@@ -202,16 +202,16 @@ bool MultispinEngine::restore_sums(std::span<const std::uint64_t> words) {
   return true;
 }
 
-EngineBase::Bytes MultispinEngine::place(std::size_t word_group) const {
-  return {reinterpret_cast<const std::uint8_t*>(&places_[word_group]), sizeof(Place)};
+EngineBase::Bytes MultispinEngine::position(std::size_t word_group) const {
+  return {reinterpret_cast<const std::uint8_t*>(&positions_[word_group]), sizeof(StepPosition)};
 }
 
-bool MultispinEngine::set_place(std::size_t word_group, Bytes bytes) {
-  static_assert(sizeof(Place) == 4 * (2 + kReplicas));
-  Place& place = places_[word_group];
-  std::memcpy(&place, bytes.data(), sizeof place);
-  return place.sweep.colour < static_cast<std::uint32_t>(layout_.colours) &&
-         place.sweep.row <= layout_.sites;
+bool MultispinEngine::set_position(std::size_t word_group, Bytes bytes) {
+  static_assert(sizeof(StepPosition) == 4 * (2 + kReplicas));
+  StepPosition& position = positions_[word_group];
+  std::memcpy(&position, bytes.data(), sizeof position);
+  return position.sweep.colour < static_cast<std::uint32_t>(layout_.colours) &&
+         position.sweep.row <= layout_.sites;
 }
 
 }  // namespace rewise::multispin

@@ -53,8 +53,8 @@ class MultispinEngine : public EngineBase {
   bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
 
   // How far a word group has advanced within its current step: a sweep, or cluster updates.
-  struct Place {
-    SweepPlace sweep;
+  struct StepPosition {
+    SweepPosition sweep;
     UpdatesAhead ahead{};
   };
 
@@ -64,7 +64,7 @@ class MultispinEngine : public EngineBase {
   std::vector<LocalTables> tables_;           // [T]
   std::vector<Threshold> bond_;               // [T]
   std::vector<GhostBonds> ghost_;             // [T]
-  std::vector<Place> places_;                 // [word groups]
+  std::vector<StepPosition> positions_;       // [word groups]
   mutable ReplicaExchange exchange_;
   // [slots] For staggered magnetisations: XOR mask that inverts the spins of the second sublattice
   // and undoes Layout::turned. Empty without EngineSpec::staggered, and if the sublattices are the
@@ -78,8 +78,8 @@ class MultispinEngine : public EngineBase {
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final;
   std::vector<std::uint64_t> save_sums() const final;
   bool restore_sums(std::span<const std::uint64_t> words) final;
-  Bytes place(std::size_t word_group) const final;
-  bool set_place(std::size_t word_group, Bytes bytes) final;
+  Bytes position(std::size_t word_group) const final;
+  bool set_position(std::size_t word_group, Bytes bytes) final;
 };
 
 }  // namespace rewise::multispin

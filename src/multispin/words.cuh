@@ -1,4 +1,4 @@
-// Packs of words on the device (device_layout.hpp), and their random numbers.
+// The words of a pack of word groups (device_layout.hpp) in registers, and their random numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,40 @@
 
 namespace rewise::multispin::device {
 
+// The words of a pack of kVec word groups at one slot.
 template <int kVec>
-struct Pack {
+struct GroupWords {
   std::uint32_t w[kVec];
 };
 
+// Read and write them by accesses of 16 or 8 bytes if kVec is a multiple of 4 or 2.
 template <int kVec>
-__device__ __forceinline__ Pack<kVec> load(const std::uint32_t* p) {
-  Pack<kVec> pack;
+__device__ __forceinline__ GroupWords<kVec> load(const std::uint32_t* p) {
+  GroupWords<kVec> words;
   if constexpr (kVec % 4 == 0) {
 #pragma unroll
     for (int v = 0; v < kVec; v += 4) {
       const uint4 four = *reinterpret_cast<const uint4*>(p + v);
-      pack.w[v] = four.x;
-      pack.w[v + 1] = four.y;
-      pack.w[v + 2] = four.z;
-      pack.w[v + 3] = four.w;
+      words.w[v] = four.x;
+      words.w[v + 1] = four.y;
+      words.w[v + 2] = four.z;
+      words.w[v + 3] = four.w;
     }
   } else if constexpr (kVec % 2 == 0) {
 #pragma unroll
     for (int v = 0; v < kVec; v += 2) {
       const uint2 two = *reinterpret_cast<const uint2*>(p + v);
-      pack.w[v] = two.x;
-      pack.w[v + 1] = two.y;
+      words.w[v] = two.x;
+      words.w[v + 1] = two.y;
     }
   } else {
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) pack.w[v] = p[v];
+    for (int v = 0; v < kVec; ++v) words.w[v] = p[v];
   }
-  return pack;
+  return words;
 }
 template <int kVec>
-__device__ __forceinline__ void store(std::uint32_t* p, const Pack<kVec>& v) {
+__device__ __forceinline__ void store(std::uint32_t* p, const GroupWords<kVec>& v) {
   if constexpr (kVec % 4 == 0) {
 #pragma unroll
     for (int k = 0; k < kVec; k += 4) {

@@ -77,8 +77,9 @@ struct TuneResult {
   bool has_best() const;
 };
 
-// `note` receives one line when a candidate is dropped; it may be empty. Throws Error(interrupted)
-// on a stop request; Error(usage, device) as the engines.
+// Calls `note` once, after the race, with a line for the user: the best candidate and the number of
+// candidates dropped early. An empty function is not called. Throws Error(interrupted) on a stop
+// request; Error(usage, device) as the engines.
 TuneResult tune(const TuneSetting& setting, const StopToken& stop,
                 const std::function<void(const std::string&)>& note);
 

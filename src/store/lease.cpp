@@ -147,7 +147,7 @@ bool create_exclusively(Candidate& candidate, const fs::path& lease) {
 // the process dies.
 class FolderLock {
  public:
-  explicit FolderLock(const fs::path& folder) : turn_(turns(), 5s) {
+  explicit FolderLock(const fs::path& folder) : process_lock_(process_mutex(), 5s) {
     file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file_ < 0) fail_io("open", folder, errno);
     if (acquire()) return;
@@ -184,13 +184,13 @@ class FolderLock {
     return locked_;
   }
 
-  // Threads of this process wait on a mutex instead of polling flock.
-  static std::timed_mutex& turns() {
+  // Threads of this process wait on a mutex instead of polling flock().
+  static std::timed_mutex& process_mutex() {
     static std::timed_mutex& all = *new std::timed_mutex;
     return all;
   }
 
-  std::unique_lock<std::timed_mutex> turn_;
+  std::unique_lock<std::timed_mutex> process_lock_;
   int file_ = -1;
   bool locked_ = false, waited_ = false;
 };

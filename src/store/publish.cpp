@@ -25,7 +25,7 @@ bool is_there(const fs::path& path) {
   struct stat status;
   if (::lstat(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT) return false;
-  fail_io("look at", path, errno);
+  fail_io("read the properties of", path, errno);
 }
 
 bool links_unsupported(int error) {

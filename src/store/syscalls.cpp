@@ -49,11 +49,11 @@ int whole_unlink(const char* path) {
 }
 
 // The status of the file with that name, or nothing.
-std::optional<struct stat> look_at(const std::filesystem::path& path) {
+std::optional<struct stat> status_of(const std::filesystem::path& path) {
   struct stat status;
   if (uninterrupted([&] { return ::stat(path.c_str(), &status); }) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  fail_io("look at", path, errno);
+  fail_io("read the properties of", path, errno);
 }
 int rename_new(const char* from, const char* to) {
   return uninterrupted([=] { return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); });
@@ -101,10 +101,10 @@ int rename_file_new(const std::filesystem::path& from, const std::filesystem::pa
   return checked_rename(syscalls().rename_new, from, to);
 }
 
-bool file_exists(const std::filesystem::path& path) { return look_at(path).has_value(); }
+bool file_exists(const std::filesystem::path& path) { return status_of(path).has_value(); }
 
 bool folder_exists(const std::filesystem::path& path) {
-  const auto status = look_at(path);
+  const auto status = status_of(path);
   return status && S_ISDIR(status->st_mode);
 }
 

@@ -144,25 +144,26 @@ std::string problem_of(const fs::path& path, const Index& index) {
   return fmt::format("{} is damaged: {}", path.string(), index.problem);
 }
 
-// A pack of a folder. Packs with higher numbers come first: their copy of a task is the newer one.
-struct Pack {
+// A pack: a file that holds many small task files. Packs with higher numbers come first: their copy
+// of a task is the newer one.
+struct PackFile {
   std::size_t number = 0;
   fs::path path;
   std::shared_ptr<const Index> index;
 };
 
 // Cache of the packs of all folders. A pack is read again when its file has been replaced.
-class Packs {
+class PackCache {
  public:
   // The packs as last read, and those that have been written since.
-  std::vector<Pack> known(const fs::path& folder) {
+  std::vector<PackFile> cached(const fs::path& folder) {
     std::unique_lock lock(mutex_);
     const auto entry = folders_.find(folder.string());
     if (entry == folders_.end() || !is_latest(entry->second)) {
       lock.unlock();
-      return renewed(folder);
+      return refreshed(folder);
     }
-    std::vector<Pack>& packs = entry->second;
+    std::vector<PackFile>& packs = entry->second;
     const auto next = [&] {
       return pack_path(folder, packs.empty() ? 1 : packs.front().number + 1);
     };
@@ -172,12 +173,12 @@ class Packs {
   }
 
   // Lists the folder and reads the packs that have changed.
-  std::vector<Pack> renewed(const fs::path& folder) {
+  std::vector<PackFile> refreshed(const fs::path& folder) {
     const std::lock_guard lock(mutex_);
-    std::vector<Pack> old = std::exchange(folders_[folder.string()], {}), packs;
+    std::vector<PackFile> old = std::exchange(folders_[folder.string()], {}), packs;
     for (const fs::path& path : pack_files(folder)) {
       const InputFile file(path);
-      const auto same = std::ranges::find(old, path, &Pack::path);
+      const auto same = std::ranges::find(old, path, &PackFile::path);
       if (same != old.end() && file.is_there() &&
           file.identity().same_content(same->index->identity)) {
         packs.push_back(*same);
@@ -207,32 +208,32 @@ class Packs {
 
  private:
   // Whether the last pack is still the file that was read; not if the folder has been replaced.
-  static bool is_latest(const std::vector<Pack>& packs) {
+  static bool is_latest(const std::vector<PackFile>& packs) {
     struct stat status;
     return packs.empty() || (::stat(packs.front().path.c_str(), &status) == 0 &&
                              packs.front().index->identity.same_content(FileIdentity(status)));
   }
-  static bool add(std::vector<Pack>& packs, const fs::path& path) {
+  static bool add(std::vector<PackFile>& packs, const fs::path& path) {
     auto read = read_pack(path);
     if (!read) return false;
-    const Pack pack{number_of(path.filename().string()), path,
-                    std::make_shared<const Index>(std::move(read->second))};
-    packs.insert(
-        std::ranges::find_if(packs, [&](const Pack& other) { return other.number <= pack.number; }),
-        pack);
+    const PackFile pack{number_of(path.filename().string()), path,
+                        std::make_shared<const Index>(std::move(read->second))};
+    packs.insert(std::ranges::find_if(
+                     packs, [&](const PackFile& other) { return other.number <= pack.number; }),
+                 pack);
     return true;
   }
 
   std::mutex mutex_;
-  std::map<std::string, std::vector<Pack>> folders_;
+  std::map<std::string, std::vector<PackFile>> folders_;
 };
-Packs& packs() {
-  static Packs all;
+PackCache& pack_cache() {
+  static PackCache all;
   return all;
 }
 
 // The sealed bytes of a task from a pack; nothing if the pack has been replaced meanwhile.
-std::optional<Bytes> read_range(const Pack& pack, const ByteRange& range) {
+std::optional<Bytes> read_range(const PackFile& pack, const ByteRange& range) {
   const InputFile file(pack.path);
   if (!file.is_there() || !file.identity().same_content(pack.index->identity)) return std::nullopt;
   file.go_to(range.offset);
@@ -249,7 +250,8 @@ std::optional<LoadedTask> load_packed(const fs::path& folder, const std::string&
   for (int k = 0; k < kTries; ++k) {
     bool replaced = false;
     damaged.clear();
-    for (const Pack& pack : k > 0 ? packs().renewed(folder) : packs().known(folder)) {
+    for (const PackFile& pack :
+         k > 0 ? pack_cache().refreshed(folder) : pack_cache().cached(folder)) {
       const Index& index = *pack.index;
       if (index.state != SealState::good && damaged.empty()) {
         damaged = fmt::format("{} ({})", pack.path.string(), index.problem);
@@ -320,8 +322,8 @@ bool has_finished(const TaskPaths& paths) {
   if (file_exists(paths.finished)) return true;
   if (!paths.of_study) return false;
   const std::string id = paths.finished.stem().string();
-  return std::ranges::any_of(packs().known(folder_of(paths.finished)),
-                             [&](const Pack& pack) { return pack.index->tasks.contains(id); });
+  return std::ranges::any_of(pack_cache().cached(folder_of(paths.finished)),
+                             [&](const PackFile& pack) { return pack.index->tasks.contains(id); });
 }
 
 namespace {
@@ -389,8 +391,8 @@ bool read_own(UnpackedTask& own) {
 }
 
 // Whether the file equals its copy in the newest pack that has one.
-bool is_packed(const UnpackedTask& own, const std::vector<Pack>& all) {
-  for (const Pack& pack : all) {
+bool is_packed(const UnpackedTask& own, const std::vector<PackFile>& all) {
+  for (const PackFile& pack : all) {
     const auto range = pack.index->tasks.find(own.id);
     if (range == pack.index->tasks.end()) continue;
     return read_range(pack, range->second) == own.bytes;
@@ -404,7 +406,7 @@ void remove_file(const fs::path& path) {
 
 // Writes a pack, if any of these tasks is not packed yet, and removes their own files.
 void write_pack(const fs::path& folder, const std::vector<UnpackedTask>& own, const Lease& lease) {
-  const std::vector<Pack> all = packs().known(folder);
+  const std::vector<PackFile> all = pack_cache().cached(folder);
   Tasks tasks;
   for (const UnpackedTask& one : own) {
     if (!is_packed(one, all)) tasks[one.id] = one.bytes;
@@ -468,7 +470,7 @@ std::vector<StoredTask> stored_tasks(const fs::path& folder, std::vector<std::st
     found[name] = {name, path, false, none ? 0 : bytes};
   }
   if (error) fail_io("list", folder, error.value());
-  for (const Pack& pack : packs().renewed(folder)) {
+  for (const PackFile& pack : pack_cache().refreshed(folder)) {
     if (pack.index->state != SealState::good) {
       problems.push_back(problem_of(pack.path, *pack.index));
     }
@@ -500,7 +502,7 @@ Lease packing_lease(const fs::path& folder) {
 
 std::vector<std::string> repair_packs(const fs::path& folder) {
   std::vector<std::string> said;
-  for (const fs::path& path : Packs::pack_files(folder)) {
+  for (const fs::path& path : PackCache::pack_files(folder)) {
     auto now = read_pack(path);
     if (!now || now->second.state == SealState::good) continue;
     Lease lease = packing_lease(folder);
@@ -534,7 +536,7 @@ std::uint64_t remove_tasks(const fs::path& folder, std::span<const std::string> 
     }
   }
   std::set<std::string> drop = unwanted;  // and tasks of which a newer pack has a copy
-  for (const fs::path& path : Packs::pack_files(folder)) {
+  for (const fs::path& path : PackCache::pack_files(folder)) {
     const auto before = read_pack(path);
     if (!before || before->second.state != SealState::good) continue;
     Tasks tasks = tasks_of(before->first, before->second);

@@ -114,12 +114,12 @@ KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSect
   return {before, setting.old_key};
 }
 
-void read_model(const TomlSection& model, const TomlSection& sampling, bool note,
+void read_model(const TomlSection& model, const TomlSection& sampling, bool by_user,
                 StudyConfig& config) {
   ModelWords words, origin;
   for (const char* key : kModelKeys) {
     const Setting& one = setting(fmt::format("model.{}", key));
-    const auto [section, at] = place_of(one, model, sampling, note);
+    const auto [section, at] = place_of(one, model, sampling, by_user);
     origin[key] = section.origin(at);
     if (!section.has(at)) continue;
     words[key] = one.type == "text"      ? section.text(at)
@@ -127,6 +127,8 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool note
                                          : number_text(section.number(at, 0));
   }
   config.model = parse_model(words, origin);
+  const bool lattice = config.files.empty() && !config.p.empty();
+  if (lattice && by_user) check_shortcut_couplings(config.model, config.p.back(), origin);
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {

@@ -178,6 +178,27 @@ void check_compares_schedules(const Graph& graph, const std::string& origin,
                           graph.source(), advice));
 }
 
+void check_shortcut_couplings(const Model& model, double p,
+                              const std::map<std::string, std::string>& origins) {
+  const Interactions& of = model.interactions;
+  if (of.on_shortcuts && p == 0) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: a lattice with p = 0 has no shortcuts, so that all its couplings "
+                            "are 1 (give p > 0, or couplings on all bonds)",
+                            origins.at("on")));
+  }
+  if (of.on_shortcuts && of.couplings == CouplingKind::ferromagnet) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: requires couplings = \"antiferromagnet\", \"pm\" or \"gaussian\"",
+                            origins.at("on")));
+  }
+  if (of.shortcut_strength != 1 && p == 0) {
+    throw Error(ExitCode::usage, fmt::format("{}: a lattice with p = 0 has no shortcuts (give p > "
+                                             "0)",
+                                             origins.at("shortcut_strength")));
+  }
+}
+
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin) {
   if (traits(chosen).exchanges) return chosen;

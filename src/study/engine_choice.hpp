@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,10 @@ void check_compares_schedules(const Model& model, const std::string& origin,
 // The same for the couplings and fields of a file (Graph::bond_weights()): negative ones.
 void check_compares_schedules(const Graph& graph, const std::string& origin,
                               const std::string& advice = "give a schedule, such as 1:0");
+// Throws Error(usage) if the model's key `on` or `shortcut_strength`, named by `origins`, has no
+// effect: without shortcuts, or on couplings that are 1 anyway.
+void check_shortcut_couplings(const Model& model, double p,
+                              const std::map<std::string, std::string>& origins);
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

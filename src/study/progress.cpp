@@ -19,8 +19,10 @@ constexpr double kTerminalPause = 0.1, kLogPause = 30;  // seconds between two l
 constexpr double kMaxGuessed = 0.25;  // largest guessed fraction of the remaining work
 constexpr double kMinMeasured = 2;    // seconds before a speed is computed
 constexpr double kRounding = 1e-9;    // relative rounding error of sums of work
-constexpr double kMinShare =
-    0.02;  // fraction of all work; the first tasks are small and not representative
+// A stage has a speed after this fraction of the remaining work, or after kMaxUnknown seconds: its
+// first tasks are small, and starting them takes a part of the time.
+constexpr double kMinShare = 0.02;
+constexpr double kMaxUnknown = 60;
 
 }  // namespace
 
@@ -53,14 +55,16 @@ std::optional<int> WorkPace::share() {
 std::optional<double> WorkPace::left(double now) const {
   if (!known() || marks_.empty()) return std::nullopt;
   if (done_ > (1 + kRounding) * total_) return std::numeric_limits<double>::infinity();
-  if (worked_ < kMinShare * total_ && now < 60) return std::nullopt;
   const double from = std::min(now / 2, now - kMinMeasured);
   auto mark = std::partition_point(marks_.begin(), marks_.end(),
                                    [&](const Mark& m) { return m.time <= from; });
   if (mark != marks_.begin()) --mark;
   const double seconds = now - mark->time, work = worked_ - mark->worked;
   if (seconds < kMinMeasured || !(work > 0)) return std::nullopt;
-  return seconds * std::max(total_ - done_, 0.0) / work;
+  const double remaining = std::max(total_ - done_, 0.0);
+  const bool young = now - marks_.front().time < kMaxUnknown;  // the stage
+  if (young && work < kMinShare * remaining) return std::nullopt;
+  return seconds * remaining / work;
 }
 
 using Clock = std::chrono::steady_clock;

@@ -2,9 +2,9 @@
 // stage and every 30 seconds. Thread-safe.
 //
 // A percentage is shown if the work is known; it never decreases and is at most 99 %. The time left
-// is shown once part of the current stage has been measured. Neither is shown if more than a
-// quarter of the remaining work is a guess (sizes whose times are not measured yet). If the work
-// exceeds the total, the line says so instead of a time.
+// is shown once the speed of the current stage is measured: over 2 % of the remaining work or after
+// a minute. Neither is shown if more than a quarter of the remaining work is a guess (sizes whose
+// times are not measured yet). If the work exceeds the total, the line says so instead of a time.
 #pragma once
 
 #include <chrono>

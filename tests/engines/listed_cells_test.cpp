@@ -24,11 +24,11 @@ struct Sweeper {
       tables.by_degree.emplace_back(k, model, 0.4, update);
     }
   }
-  void sweep(Words& words, SweepPlace place) {
+  void sweep(Words& words, SweepPosition position) {
     const EngineOptions options;
     std::atomic<bool> stopped{false};
     StopPoll poll(options, stopped);
-    REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, poll, aside.data(), words.data(), place));
+    REQUIRE(local_sweep(layout, tables, {7, 3, 5}, {}, poll, aside.data(), words.data(), position));
   }
 
   const Layout layout;

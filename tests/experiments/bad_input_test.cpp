@@ -185,6 +185,18 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{"tune --size 4 --p 0.1,0 --couplings pm --couplings-on shortcuts --exchange "
                "--temperature 2,3",
                64, "--couplings-on: a lattice with p = 0 has no shortcuts"},
+           Bad{run + "--schedule 1:0 --couplings pm --couplings-on shortcuts", 64,
+               "--couplings-on: a lattice with p = 0 has no shortcuts"},
+           Bad{run + "--p 0.1 --couplings-on shortcuts", 64,
+               "--couplings-on: requires couplings = \"antiferromagnet\""},
+           Bad{run + "--shortcut-strength 0.5", 64,
+               "--shortcut-strength: a lattice with p = 0 has no shortcuts (give p > 0)"},
+           Bad{"decorrelate --size 4 --temperature 2 --shortcut-strength 0.5", 64,
+               "--shortcut-strength: a lattice with p = 0 has no shortcuts"},
+           Bad{"graph --size 4 --shortcut-strength 0.5", 64,
+               "--shortcut-strength: a lattice with p = 0 has no shortcuts"},
+           Bad{"tune --size 4 --shortcut-strength 0.5", 64,
+               "--shortcut-strength: a lattice with p = 0 has no shortcuts"},
            Bad{"tune --size 4 --exchange --temperature 2,3 --study s", 64,
                "--study and --exchange exclude each other"},
            Bad{"tune --size 4 --couplings pm --exchange --temperature 2,3 --engine multispin "

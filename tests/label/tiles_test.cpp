@@ -23,15 +23,15 @@ Lattice box(std::vector<std::uint32_t> extents) {
 // Labels each cluster with its smallest position, by sweeps until nothing changes.
 std::vector<std::uint32_t> plain_labels(const LabelTiles& tiles, int dim,
                                         const std::vector<std::uint8_t>& bonds) {
-  std::vector<std::uint32_t> label(tiles.places);
+  std::vector<std::uint32_t> label(tiles.sites);
   std::iota(label.begin(), label.end(), 0u);
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::uint32_t place = 0; place < tiles.places; ++place) {
+    for (std::uint32_t index = 0; index < tiles.sites; ++index) {
       for (int k = 0; k < dim; ++k) {
-        if ((bonds[place] >> k & 1u) == 0) continue;
-        std::uint32_t& a = label[place];
-        std::uint32_t& b = label[place + tiles.step[k]];
+        if ((bonds[index] >> k & 1u) == 0) continue;
+        std::uint32_t& a = label[index];
+        std::uint32_t& b = label[index + tiles.step[k]];
         changed = changed || a != b;
         a = b = std::min(a, b);
       }
@@ -43,18 +43,18 @@ std::vector<std::uint32_t> plain_labels(const LabelTiles& tiles, int dim,
 template <int kDim>
 void check_tile(const LabelTiles& tiles, const std::vector<std::uint8_t>& bonds) {
   const std::vector<std::uint32_t> expected = plain_labels(tiles, kDim, bonds);
-  std::vector<std::uint32_t> label(tiles.places, kUnlabelled), queue(tiles.places);
+  std::vector<std::uint32_t> label(tiles.sites, kUnlabelled), queue(tiles.sites);
   search_tile<kDim>(tiles, bonds.data(), label.data(), queue.data());
   CHECK(label == expected);
 
-  std::vector<std::uint32_t> tree(tiles.places, kRoot + 1), least(tiles.places);
+  std::vector<std::uint32_t> tree(tiles.sites, kRoot + 1), least(tiles.sites);
   unite_tile<kDim>(tiles, bonds.data(), tree.data());
   std::iota(least.begin(), least.end(), 0u);
-  for (std::uint32_t place = 0; place < tiles.places; ++place) {
-    lower(&least[tile_root(tree.data(), place)], place);
+  for (std::uint32_t index = 0; index < tiles.sites; ++index) {
+    lower(&least[tile_root(tree.data(), index)], index);
   }
-  for (std::uint32_t place = 0; place < tiles.places; ++place) {
-    label[place] = least[tile_root(tree.data(), place)];
+  for (std::uint32_t index = 0; index < tiles.sites; ++index) {
+    label[index] = least[tile_root(tree.data(), index)];
   }
   CHECK(label == expected);
 
@@ -75,25 +75,25 @@ void check_lattice(const std::vector<std::uint32_t>& extents, std::uint32_t edge
   const Lattice lattice = box(extents);
   const Geometry g = Geometry::make(lattice);
   const LabelTiles tiles = LabelTiles::make(g, kDim, edge);
-  CHECK(tiles.places <= 4096);
+  CHECK(tiles.sites <= 4096);
   std::vector<int> seen(lattice.sites());
   std::mt19937 random(7);
   std::bernoulli_distribution occupied(probability);
   for (std::uint32_t tile = 0; tile < tiles.count; ++tile) {
     const TileCorner corner = tile_corner<kDim>(tiles, tile);
-    std::vector<std::uint8_t> bonds(tiles.places);
+    std::vector<std::uint8_t> bonds(tiles.sites);
     Site last = 0;
-    for (std::uint32_t place = 0; place < tiles.places; ++place) {
-      const TileSite at = tile_site<kDim>(tiles, g, corner, place);
+    for (std::uint32_t index = 0; index < tiles.sites; ++index) {
+      const TileSite at = tile_site<kDim>(tiles, g, corner, index);
       if (!at.valid) continue;
-      CHECK((place == 0 || at.site > last));
+      CHECK((index == 0 || at.site > last));
       last = at.site;
       ++seen[at.site];
       for (int k = 0; k < kDim; ++k) {
         if ((at.inside >> k & 1u) == 0) continue;
-        const TileSite ahead = tile_site<kDim>(tiles, g, corner, place + tiles.step[k]);
+        const TileSite ahead = tile_site<kDim>(tiles, g, corner, index + tiles.step[k]);
         CHECK((ahead.valid && ahead.site == lattice.forward(at.site, k)));
-        if (occupied(random)) bonds[place] = static_cast<std::uint8_t>(bonds[place] | 1u << k);
+        if (occupied(random)) bonds[index] = static_cast<std::uint8_t>(bonds[index] | 1u << k);
       }
     }
     check_tile<kDim>(tiles, bonds);
@@ -121,6 +121,6 @@ TEST_CASE("CUDA tiles: a lattice thinner than a tile has thinner tiles") {
   CHECK(tiles.edge[0] == 1);
   CHECK(tiles.edge[1] == 16);
   CHECK(tiles.edge[2] == 2);
-  CHECK(tiles.places == 32);
+  CHECK(tiles.sites == 32);
   CHECK(tiles.count == 7);
 }

@@ -264,6 +264,7 @@ TEST_CASE("every key has a description and a valid example") {
     if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
     if (one.key == "negative" || one.key == "coupling_seed") return "couplings = \"pm\"\n";
     if (one.key == "field_width") return "field_random = \"pm\"\n";
+    if (one.key == "on") return "couplings = \"pm\"\n";
     if (one.key == "staggered" || one.key == "houdayer") return "schedule = \"1:0\"\n";
     if (one.key == "target_observables") return "target_error = 1e-3\n";
     if (one.key == "temperature_tasks") return "temperatures = [2.0, 2.25, 2.5]\n";
@@ -398,8 +399,18 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
         "[model]\ncouplings = \"gaussian\"\n[sampling]\nengine = \"multispin\"\n",
         "[model]\nfield = 0.1\nfield_random = \"pm\"\n[sampling]\nengine = \"multispin\"\n",
         "[model]\ncouplings = \"pm\"\n[sampling]\nschedule = \"1:1\"\n"
-        "cluster = \"few-cluster\"\nengine = \"multispin\"\n"}) {
+        "cluster = \"few-cluster\"\nengine = \"multispin\"\n",
+        "[model]\non = \"shortcuts\"\n"}) {
     INFO(wrong);
     CHECK_THROWS_AS(read(wrong), Error);
+  }
+  // Couplings of shortcuts, without shortcuts. A list of p may include 0.
+  const std::string bare = "[lattice]\ndim = 2\nsizes = [64]\np = [0]\n";
+  for (const std::string wrong :
+       {"shortcut_strength = 0.5\n", "couplings = \"pm\"\non = \"shortcuts\"\n"}) {
+    INFO(wrong);
+    const std::string model = "[model]\n" + wrong + "[sampling]\nschedule = \"1:0\"\n";
+    CHECK_NOTHROW(read(model));
+    CHECK_THROWS_AS(parse_study_config(bare + model, "s.toml"), Error);
   }
 }

@@ -86,6 +86,24 @@ TEST_CASE("the speed of each stage is measured separately") {
   });
 }
 
+TEST_CASE("a stage that begins slowly gives no remaining time before enough work was measured") {
+  WorkPace pace;
+  pace.set_total(200);
+  pace.begin_stage(0);
+  double now = 0;
+  work_on(pace, now, 100, 50, [] {});
+  pace.begin_stage(now);
+  work_on(pace, now, 0.1, 0.025, [&] { CHECK_FALSE(pace.left(now).has_value()); });  // 4 s
+  work_on(pace, now, 10, 5, [] {});
+  REQUIRE(pace.left(now).has_value());
+  CHECK(*pace.left(now) < 60);
+  // After a minute, slow work has a remaining time.
+  pace.begin_stage(now);
+  work_on(pace, now, 0.7, 0.01, [] {});
+  REQUIRE(pace.left(now).has_value());
+  CHECK(*pace.left(now) > 1000);
+}
+
 TEST_CASE("a percentage never decreases if the total changes, and is unknown for a guess") {
   WorkPace pace;
   pace.begin_stage(0);

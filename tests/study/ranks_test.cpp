@@ -99,6 +99,7 @@ TEST_CASE("ranks share a study by its folder, and the first one prints and write
   CHECK(one.status == 0);
   CHECK(two.status == 0);
   CHECK(one.out.find("critical temperatures") != std::string::npos);
+  CHECK(one.err.find(" computed by this process") != std::string::npos);
   CHECK(two.out.empty());
   CHECK(two.err.empty());
   REQUIRE(alone.run("tc s.toml --no-plots --out study").status == 0);

@@ -103,12 +103,13 @@ void lattice_cells(const Plan& plan, const Tables& tables, const DrawKey& key, i
 
 // Updates rows along x, whose draws are made together, and modified cells separately.
 bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
-                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPlace& place) {
+                 LocalScratch& scratch, std::span<std::uint8_t> spins, SweepPosition& position) {
   const Graph& g = plan.graph;
   const std::uint64_t length = plan.lattice.dim > 0 ? plan.lattice.extent[0] : plan.sites;
   const std::uint64_t rows = plan.lattice.dim > 0 ? plan.sites / length : 0;
-  for (; place.colour < static_cast<std::uint32_t>(g.colours()); place = {place.colour + 1, 0}) {
-    const auto colour = static_cast<int>(place.colour);
+  for (; position.colour < static_cast<std::uint32_t>(g.colours());
+       position = {position.colour + 1, 0}) {
+    const auto colour = static_cast<int>(position.colour);
     // If stopped here, nothing has been changed yet.
     const auto cells = g.modified_of_colour(colour);
     if (!modified_cells(plan, tables, key, colour, cells, spins.data(), poll, scratch.modified)) {
@@ -116,17 +117,17 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
     }
     // The loop over the lattice also writes modified cells. These values are not read (no neighbour
     // has this colour) and are then replaced.
-    const std::uint64_t from = place.done * length;
-    lattice_cells(plan, tables, key, colour, poll, scratch, spins.data(), place.done);
-    const bool whole = from == 0 && place.done == rows;
-    const std::uint64_t to = place.done * length;
+    const std::uint64_t from = position.done * length;
+    lattice_cells(plan, tables, key, colour, poll, scratch, spins.data(), position.done);
+    const bool whole = from == 0 && position.done == rows;
+    const std::uint64_t to = position.done * length;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const Site site = g.modified_sites()[cells[i]];
       if (whole || (site >= from && site < to)) spins[site] = scratch.modified[i];
     }
-    if (place.done < rows) return false;
+    if (position.done < rows) return false;
   }
-  place = {};
+  position = {};
   return true;
 }
 
@@ -168,15 +169,15 @@ class PottsSweep {
         spins_(spins),
         geometry_(Geometry::make(plan.lattice)) {}
 
-  bool run(LocalUpdate update, StopPoll& poll, SweepPlace& place) {
+  bool run(LocalUpdate update, StopPoll& poll, SweepPosition& position) {
     const auto colours = static_cast<std::uint32_t>(plan_.graph.colours());
     const std::uint64_t slots = plan_.lattice.dim > 0 ? plan_.sites / 2 : plan_.sites;
-    for (; place.colour < colours; place = {place.colour + 1, 0}) {
-      if (!colour(update, static_cast<int>(place.colour), 0, slots, poll, place.done)) {
+    for (; position.colour < colours; position = {position.colour + 1, 0}) {
+      if (!colour(update, static_cast<int>(position.colour), 0, slots, poll, position.done)) {
         return false;
       }
     }
-    place = {};
+    position = {};
     return true;
   }
 
@@ -316,9 +317,9 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
 
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopPoll& poll, LocalScratch& scratch, std::span<std::uint8_t> spins,
-                 SweepPlace& place) {
-  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, poll, place)
-                    : ising_sweep(plan, tables, key, poll, scratch, spins, place);
+                 SweepPosition& position) {
+  return plan.potts ? PottsSweep(plan, tables, key, spins.data()).run(update, poll, position)
+                    : ising_sweep(plan, tables, key, poll, scratch, spins, position);
 }
 
 }  // namespace rewise::bytespin

@@ -21,9 +21,9 @@ struct LocalScratch {
 
 // Progress of a sweep: all colours before `colour` are complete, and so are the first `done` rows
 // of `colour` (Potts: the first `done` blocks of slots of a fixed size).
-struct SweepPlace {
+struct SweepPosition {
   std::uint32_t colour = 0, done = 0;
-  bool operator==(const SweepPlace&) const = default;
+  bool operator==(const SweepPosition&) const = default;
 };
 
 // Sets the initial spins of sites [first, last) of a replica. `spins` has all sites.
@@ -36,11 +36,11 @@ void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, cons
                 int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
                 std::uint8_t* spins);
 
-// Makes one sweep (N attempted updates), or the rest of one that was stopped at `place`. Returns
-// true at the end of the sweep and resets `place`. Returns false if a stop request ended it early;
-// `place` then says where to continue.
+// Makes one sweep (N attempted updates), or the rest of one that was stopped at `position`. Returns
+// true at the end of the sweep and resets `position`. Returns false if a stop request ended it
+// early; `position` then says where to continue.
 bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
                  StopPoll& poll, LocalScratch& scratch, std::span<std::uint8_t> spins,
-                 SweepPlace& place);
+                 SweepPosition& position);
 
 }  // namespace rewise::bytespin

@@ -24,7 +24,7 @@ class TileLabeller {
   // Reads the occupied bonds of the tile that starts at coordinates `origin`.
   void read(const BondConfiguration& configuration, const std::uint32_t* origin);
   template <int kDim>
-  void label_places(TileMethod method);
+  void label_tile(TileMethod method);
   void write(std::span<Site> label) const;
 
   Lattice lattice_;
@@ -32,11 +32,11 @@ class TileLabeller {
   std::uint32_t lattice_stride_[kMaxDim];
   // The current tile:
   std::uint32_t width_ = 0;           // sites of a row
-  LabelTiles tile_;                   // its places and the steps between them
+  LabelTiles tile_;                   // its sites and the steps of the index
   std::vector<Site> rows_;            // [rows] first site of a row in the lattice
-  std::vector<std::uint8_t> bonds_;   // [places]
-  std::vector<std::uint32_t> label_;  // [places] place in the tile
-  std::vector<std::uint32_t> other_;  // [places] queue, or the smallest place of a tree
+  std::vector<std::uint8_t> bonds_;   // [sites]
+  std::vector<std::uint32_t> label_;  // [sites] index in the tile
+  std::vector<std::uint32_t> other_;  // [sites] queue, or the smallest index of a tree
 };
 
 // Consolidation of tiles (Weigel 2011, section II.3). On entry label[site] is the smallest site

@@ -25,7 +25,7 @@ void TileLabeller::run(const BondConfiguration& configuration, TileMethod method
   std::uint32_t origin[kMaxDim] = {};
   for (;;) {
     read(configuration, origin);
-    with_dim(lattice_.dim, [&]<int kDim>() { label_places<kDim>(method); });
+    with_dim(lattice_.dim, [&]<int kDim>() { label_tile<kDim>(method); });
     write(label);
     std::size_t k = 0;
     while (k < kMaxDim && lattice_.extent[k] - origin[k] <= edge_) origin[k++] = 0;
@@ -37,16 +37,16 @@ void TileLabeller::run(const BondConfiguration& configuration, TileMethod method
 void TileLabeller::read(const BondConfiguration& configuration, const std::uint32_t* origin) {
   Site first = 0;
   std::uint32_t extent[kMaxDim];
-  tile_.places = 1;
+  tile_.sites = 1;
   for (std::size_t k = 0; k < kMaxDim; ++k) {
     extent[k] = std::min(edge_, lattice_.extent[k] - origin[k]);
-    tile_.step[k] = tile_.places;
-    tile_.places *= extent[k];
+    tile_.step[k] = tile_.sites;
+    tile_.sites *= extent[k];
     first += origin[k] * lattice_stride_[k];
   }
   const std::uint32_t width = width_ = extent[0];
   const std::uint64_t inside = ~std::uint64_t{0} >> (64 - width);
-  for (std::uint32_t row = 0; row < tile_.places / width; ++row) {
+  for (std::uint32_t row = 0; row < tile_.sites / width; ++row) {
     std::uint32_t rest = row;
     Site site = first;
     std::uint64_t bits[kMaxDim] = {};
@@ -72,7 +72,7 @@ void TileLabeller::read(const BondConfiguration& configuration, const std::uint3
 }
 
 void TileLabeller::write(std::span<Site> label) const {
-  for (std::uint32_t at = 0, row = 0; at < tile_.places; ++row) {
+  for (std::uint32_t at = 0, row = 0; at < tile_.sites; ++row) {
     for (std::uint32_t x = 0; x < width_; ++x, ++at) {
       const std::uint32_t smallest = label_[at];
       label[rows_[row] + x] = rows_[smallest / width_] + smallest % width_;
@@ -81,29 +81,29 @@ void TileLabeller::write(std::span<Site> label) const {
 }
 
 template <int kDim>
-void TileLabeller::label_places(TileMethod method) {
+void TileLabeller::label_tile(TileMethod method) {
   std::uint32_t* const label = label_.data();
   switch (method) {
     case TileMethod::bfs:
-      std::fill_n(label, tile_.places, kUnlabelled);
+      std::fill_n(label, tile_.sites, kUnlabelled);
       return search_tile<kDim>(tile_, bonds_.data(), label, other_.data());
     case TileMethod::union_find:
-      std::fill_n(label, tile_.places, kRoot + 1);
+      std::fill_n(label, tile_.sites, kRoot + 1);
       unite_tile<kDim>(tile_, bonds_.data(), label);
-      for (std::uint32_t place = 0; place < tile_.places; ++place) {
-        const std::uint32_t root = tile_root(label, place);
-        if (root != place) label[place] = root;
+      for (std::uint32_t index = 0; index < tile_.sites; ++index) {
+        const std::uint32_t root = tile_root(label, index);
+        if (root != index) label[index] = root;
       }
-      // The first place in ascending order that leads to a root is the smallest of its tree.
-      std::fill_n(other_.begin(), tile_.places, kUnlabelled);
-      for (std::uint32_t place = 0; place < tile_.places; ++place) {
-        std::uint32_t& smallest = other_[label[place] < kRoot ? label[place] : place];
-        smallest = std::min(smallest, place);
-        label[place] = smallest;
+      // The first index in ascending order that leads to a root is the smallest of its tree.
+      std::fill_n(other_.begin(), tile_.sites, kUnlabelled);
+      for (std::uint32_t index = 0; index < tile_.sites; ++index) {
+        std::uint32_t& smallest = other_[label[index] < kRoot ? label[index] : index];
+        smallest = std::min(smallest, index);
+        label[index] = smallest;
       }
       return;
     case TileMethod::self_label:
-      std::iota(label, label + tile_.places, 0u);
+      std::iota(label, label + tile_.sites, 0u);
       while (relabel_tile<kDim>(tile_, bonds_.data(), label, 0, 1)) continue;
       return;
   }

@@ -11,19 +11,19 @@ namespace {
 
 // Shared memory of a tile's block.
 struct TileSpace {
-  std::uint32_t* label;  // [places] place of a site's root
-  std::uint32_t* other;  // [places] queue, or the smallest place of a tree; not for self-label
-  std::uint8_t* bonds;   // [places]
+  std::uint32_t* label;  // [sites] index of a site's root
+  std::uint32_t* other;  // [sites] queue, or the smallest index of a tree; not for self-label
+  std::uint8_t* bonds;   // [sites]
 };
 
-constexpr std::size_t shared_bytes(TileMethod method, std::uint32_t places) {
-  return std::size_t{places} * (method == TileMethod::self_label ? 5 : 9);
+constexpr std::size_t shared_bytes(TileMethod method, std::uint32_t sites) {
+  return std::size_t{sites} * (method == TileMethod::self_label ? 5 : 9);
 }
 
 __device__ __forceinline__ TileSpace tile_space(std::uint32_t* shared, TileMethod method,
-                                                std::uint32_t places) {
-  std::uint32_t* other = shared + places;
-  std::uint32_t* end = method == TileMethod::self_label ? other : other + places;
+                                                std::uint32_t sites) {
+  std::uint32_t* other = shared + sites;
+  std::uint32_t* end = method == TileMethod::self_label ? other : other + sites;
   return {shared, other, reinterpret_cast<std::uint8_t*>(end)};
 }
 
@@ -32,29 +32,29 @@ __device__ __forceinline__ void load_tile(const LabelArrays& arrays, const Label
                                           const TileCorner& corner, std::uint32_t replica,
                                           const TileSpace& space) {
   const std::uint8_t* bonds = arrays.of(arrays.bonds, replica);
-  for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
-    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, place);
+  for (std::uint32_t index = threadIdx.x; index < tiles.sites; index += blockDim.x) {
+    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, index);
     const std::uint32_t ahead = at.valid ? bonds[at.site] & at.inside : 0;
-    space.bonds[place] = static_cast<std::uint8_t>(ahead);
-    space.label[place] = kMethod == TileMethod::bfs          ? kUnlabelled
+    space.bonds[index] = static_cast<std::uint8_t>(ahead);
+    space.label[index] = kMethod == TileMethod::bfs          ? kUnlabelled
                          : kMethod == TileMethod::union_find ? kRoot + 1
-                                                             : place;
-    if (kMethod == TileMethod::union_find) space.other[place] = place;
+                                                             : index;
+    if (kMethod == TileMethod::union_find) space.other[index] = index;
   }
   __syncthreads();
 }
 
-// Finds the smallest place of every tree.
+// Finds the smallest index of every tree.
 __device__ __forceinline__ void name_trees(const LabelTiles& tiles, const TileSpace& space) {
-  for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
-    const std::uint32_t root = tile_root(space.label, place);
-    if (place < root) atomicMin(space.other + root, place);
+  for (std::uint32_t index = threadIdx.x; index < tiles.sites; index += blockDim.x) {
+    const std::uint32_t root = tile_root(space.label, index);
+    if (index < root) atomicMin(space.other + root, index);
   }
   __syncthreads();
 }
 
 template <int kDim, TileMethod kMethod>
-__device__ __forceinline__ void label_places(const LabelTiles& tiles, const TileSpace& space) {
+__device__ __forceinline__ void label_tile(const LabelTiles& tiles, const TileSpace& space) {
   if constexpr (kMethod == TileMethod::self_label) {
     bool changed = true;
     while (__syncthreads_or(changed)) {
@@ -80,15 +80,15 @@ __device__ __forceinline__ void store_tile(const LabelArrays& arrays, const Labe
   std::uint32_t* label = arrays.of(arrays.label, replica);
   std::uint32_t* parent = arrays.of(arrays.parent, replica);
   std::uint32_t* size = arrays.of(arrays.size, replica);
-  for (std::uint32_t place = threadIdx.x; place < tiles.places; place += blockDim.x) {
-    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, place);
+  for (std::uint32_t index = threadIdx.x; index < tiles.sites; index += blockDim.x) {
+    const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, index);
     if (!at.valid) continue;
     const std::uint32_t root = kMethod == TileMethod::union_find
-                                   ? space.other[tile_root(space.label, place)]
-                                   : space.label[place];
+                                   ? space.other[tile_root(space.label, index)]
+                                   : space.label[index];
     parent[at.site] = tile_site<kDim>(tiles, arrays.geometry, corner, root).site;
     label[at.site] = at.site;
-    size[at.site] = root == place ? 1 : 0;
+    size[at.site] = root == index ? 1 : 0;
   }
 }
 
@@ -99,10 +99,10 @@ __global__ void __launch_bounds__(1024)
   extern __shared__ std::uint32_t shared[];
   const std::uint32_t replica = tiles_per_replica.quotient(blockIdx.x);
   const std::uint32_t tile = blockIdx.x - replica * tiles_per_replica.divisor;
-  const TileSpace space = tile_space(shared, kMethod, tiles.places);
+  const TileSpace space = tile_space(shared, kMethod, tiles.sites);
   const TileCorner corner = tile_corner<kDim>(tiles, tile);
   load_tile<kDim, kMethod>(arrays, tiles, corner, replica, space);
-  label_places<kDim, kMethod>(tiles, space);
+  label_tile<kDim, kMethod>(tiles, space);
   store_tile<kDim, kMethod>(arrays, tiles, corner, replica, space);
 }
 
@@ -120,11 +120,11 @@ __global__ void start_sites(const __grid_constant__ LabelArrays arrays, ReplicaI
 
 template <int kDim, TileMethod kMethod>
 void launch_tiles(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream) {
-  const std::uint32_t quarter = (tiles.places / 4 + 31) / 32 * 32;
+  const std::uint32_t quarter = (tiles.sites / 4 + 31) / 32 * 32;
   const bool one_thread = kMethod != TileMethod::self_label;
   const unsigned threads = one_thread ? 32u : std::clamp(quarter, 32u, 1024u);
   launch(label_tiles<kDim, kMethod>,
-         {tiles.count * arrays.replicas, threads, shared_bytes(kMethod, tiles.places)}, stream,
+         {tiles.count * arrays.replicas, threads, shared_bytes(kMethod, tiles.sites)}, stream,
          arrays, tiles, FastDiv(tiles.count));
 }
 

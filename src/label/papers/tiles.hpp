@@ -1,11 +1,11 @@
 // Labelling within a tile (Weigel 2011, section II.2), on CPU and CUDA. A lattice is cut into boxes
-// of a common edge; the last ones may be smaller. Places of a tile are numbered x fastest. Their
-// order is that of the sites, so the smallest place of a cluster is its smallest site.
+// of a common edge; the last ones may be smaller. Sites have an index in their tile, x fastest. The
+// order is that of the lattice, so the smallest index of a cluster is that of its smallest site.
 //
-// Each place of a tile holds one byte. Bit k is set if the bond to the place `step[k]` further on
-// is occupied and stays within the tile. Places outside of the lattice have no bonds.
+// Each site of a tile has one byte. Bit k is set if the bond to the site whose index is larger by
+// step[k] is occupied and stays within the tile. Sites outside of the lattice have no bonds.
 //
-// Weigel uses edges of 4 to 64 on square lattices. Shared memory of a CUDA block holds 4096 places,
+// Weigel uses edges of 4 to 64 on square lattices. Shared memory of a CUDA block holds 4096 sites,
 // so edges are limited to 16 in three dimensions and to 8 in four.
 #pragma once
 
@@ -19,10 +19,10 @@ inline constexpr std::uint32_t kUnlabelled = 0xFFFFFFFFu;
 
 struct LabelTiles {
   std::uint32_t edge[kMaxDim]{1, 1, 1, 1};  // of a tile, at most the lattice's extents
-  std::uint32_t step[kMaxDim]{1, 1, 1, 1};  // between places, in each direction
+  std::uint32_t step[kMaxDim]{1, 1, 1, 1};  // of the index, in each direction
   FastDiv width[kMaxDim]{};                 // edges
   FastDiv along[kMaxDim]{};                 // tiles in each direction
-  std::uint32_t places = 1;                 // of a tile
+  std::uint32_t sites = 1;                  // of a tile
   std::uint32_t count = 1;                  // tiles of a replica
 
   static LabelTiles make(const Geometry& g, int dim, std::uint32_t asked) {
@@ -31,11 +31,11 @@ struct LabelTiles {
     for (int k = 0; k < dim; ++k) {
       const std::uint32_t edge = asked < most ? asked : most;
       tiles.edge[k] = edge < g.extent[k] ? edge : g.extent[k];
-      tiles.step[k] = tiles.places;
+      tiles.step[k] = tiles.sites;
       tiles.width[k] = FastDiv(tiles.edge[k]);
       const std::uint32_t across = g.extent[k] / tiles.edge[k];
       tiles.along[k] = FastDiv(across + (g.extent[k] % tiles.edge[k] != 0 ? 1 : 0));
-      tiles.places *= tiles.edge[k];
+      tiles.sites *= tiles.edge[k];
       tiles.count *= tiles.along[k].divisor;
     }
     return tiles;
@@ -61,28 +61,28 @@ RW_HD TileCorner tile_corner(const LabelTiles& tiles, std::uint32_t tile) {
   return corner;
 }
 
-// The site at a place of a tile.
+// The site at an index of a tile.
 struct TileSite {
   Site site = 0;
   bool valid = true;         // in the lattice
-  std::uint32_t inside = 0;  // bit k: the next place in direction k is in the tile and the lattice
+  std::uint32_t inside = 0;  // bit k: the next site in direction k is in the tile and the lattice
 };
 
 template <int kDim>
 RW_HD TileSite tile_site(const LabelTiles& tiles, const Geometry& g, const TileCorner& corner,
-                         std::uint32_t place) {
+                         std::uint32_t index) {
   TileSite out;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t rest = k + 1 < kDim ? tiles.width[k].quotient(place) : 0;
-    const std::uint32_t offset = place - rest * tiles.edge[k];
+    const std::uint32_t rest = k + 1 < kDim ? tiles.width[k].quotient(index) : 0;
+    const std::uint32_t offset = index - rest * tiles.edge[k];
     const std::uint32_t c = corner.at[k] + offset;
     out.site += c * g.stride[k];
     out.valid = out.valid && c < g.extent[k];
     if (offset + 1 < tiles.edge[k] && c + 1 < g.extent[k]) out.inside |= 1u << k;
-    place = rest;
+    index = rest;
   }
   return out;
 }
@@ -98,48 +98,48 @@ RW_HD bool lower(std::uint32_t* at, std::uint32_t to) {
 #endif
 }
 
-// Breadth-first search (II.2.1) by one thread, from every place without a label, in order. `label`
-// starts as kUnlabelled everywhere. queue: [places].
+// Breadth-first search (II.2.1) by one thread, from every site without a label, in order. `label`
+// starts as kUnlabelled everywhere. queue: [sites].
 template <int kDim>
 RW_HD void search_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
                        std::uint32_t* queue) {
-  for (std::uint32_t seed = 0; seed < tiles.places; ++seed) {
+  for (std::uint32_t seed = 0; seed < tiles.sites; ++seed) {
     if (label[seed] != kUnlabelled) continue;
     std::uint32_t head = 0, tail = 0;
-    const auto reach = [&](std::uint32_t place) {
-      if (label[place] != kUnlabelled) return;
-      label[place] = seed;
-      queue[tail++] = place;
+    const auto reach = [&](std::uint32_t index) {
+      if (label[index] != kUnlabelled) return;
+      label[index] = seed;
+      queue[tail++] = index;
     };
     reach(seed);
     while (head < tail) {
-      const std::uint32_t place = queue[head++];
-      const std::uint32_t ahead = bonds[place];
+      const std::uint32_t index = queue[head++];
+      const std::uint32_t ahead = bonds[index];
       for (int k = 0; k < kDim; ++k) {
         const std::uint32_t step = tiles.step[k];
-        if ((ahead >> k & 1u) != 0) reach(place + step);
-        if (place >= step && (bonds[place - step] >> k & 1u) != 0) reach(place - step);
+        if ((ahead >> k & 1u) != 0) reach(index + step);
+        if (index >= step && (bonds[index - step] >> k & 1u) != 0) reach(index - step);
       }
     }
   }
 }
 
 // Union-find (II.2.2): the smaller tree is attached to the larger; paths are not compressed.
-// tree[place] is the parent or, at a root, kRoot plus the number of its places.
+// tree[index] is the parent or, at a root, kRoot plus the number of its sites.
 inline constexpr std::uint32_t kRoot = 1u << 31;
 
-RW_HD std::uint32_t tile_root(const std::uint32_t* tree, std::uint32_t place) {
-  for (std::uint32_t up = tree[place]; up < kRoot; up = tree[place]) place = up;
-  return place;
+RW_HD std::uint32_t tile_root(const std::uint32_t* tree, std::uint32_t index) {
+  for (std::uint32_t up = tree[index]; up < kRoot; up = tree[index]) index = up;
+  return index;
 }
 
 // By one thread. `tree` starts as kRoot + 1 everywhere.
 template <int kDim>
 RW_HD void unite_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* tree) {
-  for (std::uint32_t place = 0; place < tiles.places; ++place) {
+  for (std::uint32_t index = 0; index < tiles.sites; ++index) {
     for (int k = 0; k < kDim; ++k) {
-      if ((bonds[place] >> k & 1u) == 0) continue;
-      const std::uint32_t a = tile_root(tree, place), b = tile_root(tree, place + tiles.step[k]);
+      if ((bonds[index] >> k & 1u) == 0) continue;
+      const std::uint32_t a = tile_root(tree, index), b = tile_root(tree, index + tiles.step[k]);
       if (a == b) continue;
       const std::uint32_t large = tree[a] < tree[b] ? b : a, small = large == a ? b : a;
       tree[large] += tree[small] - kRoot;
@@ -148,21 +148,21 @@ RW_HD void unite_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::u
   }
 }
 
-// Self-labelling (II.2.3), one pass over the places of a thread: both ends of a bond get the
-// smaller of their labels. Labels start as the places. Returns true if a label changed.
+// Self-labelling (II.2.3), one pass over the sites of a thread: both ends of a bond get the
+// smaller of their labels. Labels start as the indices. Returns true if a label changed.
 template <int kDim>
 RW_HD bool relabel_tile(const LabelTiles& tiles, const std::uint8_t* bonds, std::uint32_t* label,
                         std::uint32_t thread, std::uint32_t threads) {
   bool changed = false;
-  for (std::uint32_t place = thread; place < tiles.places; place += threads) {
-    const std::uint32_t ahead = bonds[place];
+  for (std::uint32_t index = thread; index < tiles.sites; index += threads) {
+    const std::uint32_t ahead = bonds[index];
     for (int k = 0; k < kDim; ++k) {
       if ((ahead >> k & 1u) == 0) continue;
-      volatile std::uint32_t* here = label + place;
+      volatile std::uint32_t* here = label + index;
       volatile std::uint32_t* there = here + tiles.step[k];
       const std::uint32_t a = *here, b = *there;
-      if (a < b) changed = lower(label + place + tiles.step[k], a) || changed;
-      if (b < a) changed = lower(label + place, b) || changed;
+      if (a < b) changed = lower(label + index + tiles.step[k], a) || changed;
+      if (b < a) changed = lower(label + index, b) || changed;
     }
   }
   return changed;

@@ -193,17 +193,17 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   const std::vector<std::uint8_t>& signs = layout.sign[colour];
   const bool has_signs = !signs.empty();
   for (std::uint32_t row = first; row < last; ++row) {
-    const Row<kDim> place(layout, row, colour);
-    std::uint32_t* own_row = own_field + place.start;
+    const Row<kDim> row_cells(layout, row, colour);
+    std::uint32_t* own_row = own_field + row_cells.start;
     const auto fresh = [&](std::uint32_t h) HWY_ATTR {
       const V32 own = hn::LoadU(d, own_row + h);
       V32 x[kDegree];
       for (int k = 0; k < kDegree; ++k) {
-        x[k] = place.neighbour(other_field, k, h);
+        x[k] = row_cells.neighbour(other_field, k, h);
         if constexpr (kRule != CellRule::in_field) x[k] = hn::Xor(own, x[k]);
       }
-      if (has_signs) invert<kDegree>(signs.data() + place.start + h, x);
-      return hn::Xor(own, flips_of_degree<kDegree, kRule>(x, own, place.items(h), table,
+      if (has_signs) invert<kDegree>(signs.data() + row_cells.start + h, x);
+      return hn::Xor(own, flips_of_degree<kDegree, kRule>(x, own, row_cells.items(h), table,
                                                           tables.heat_bath, calls));
     };
     // The last vector may overlap the one before it. It is computed first, from the old words, and
@@ -357,23 +357,24 @@ std::size_t modified_room(const Layout& layout) {
 
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
                  const ThreadTeam& team, StopPoll& poll, std::uint32_t* fresh, std::uint32_t* spins,
-                 SweepPlace& place) {
+                 SweepPosition& position) {
   const std::size_t room = modified_room(layout);
   const Regular regular(layout);
   const bool may_stop = poll.active() && room >= poll.grain();
   const auto block = poll.active() && !layout.every_cell
                          ? static_cast<std::uint32_t>(kBlock * poll.grain() / regular.words + 1)
                          : regular.rows;
-  for (; place.colour < static_cast<std::uint32_t>(layout.colours); place = {place.colour + 1, 0}) {
-    const auto colour = static_cast<int>(place.colour);
-    // update_aside() does not change the spins: `place` remains valid if the team stops here.
+  for (; position.colour < static_cast<std::uint32_t>(layout.colours);
+       position = {position.colour + 1, 0}) {
+    const auto colour = static_cast<int>(position.colour);
+    // update_aside() does not change the spins: `position` remains valid if the team stops here.
     update_aside(layout, tables, at, colour, team, may_stop, poll, fresh, spins);
     if (may_stop) {
       if (team.agrees_to_end(poll)) return false;
     } else {
       team.barrier();
     }
-    std::uint32_t row = layout.every_cell ? regular.rows : place.row;
+    std::uint32_t row = layout.every_cell ? regular.rows : position.row;
     bool stopped = false;
     while (row < regular.rows && !stopped) {
       const std::uint32_t count = std::min(block, regular.rows - row);
@@ -384,15 +385,15 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
       stopped = row < regular.rows && team.must_stop(poll);
     }
     if (!layout.every_cell) team.barrier();
-    write_aside(layout, colour, team, fresh, spins, place.row, row, regular);
+    write_aside(layout, colour, team, fresh, spins, position.row, row, regular);
     team.barrier();
     if (stopped) {
-      place.row = row;
+      position.row = row;
       return false;
     }
     if (layout.every_cell) poll.add(room);
   }
-  place = {};
+  position = {};
   return true;
 }
 

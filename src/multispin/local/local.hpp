@@ -102,18 +102,18 @@ void update_regular(const Layout& layout, const LocalTables& tables, const Addre
 
 // The progress of a sweep. All colours before `colour` are complete, and so are rows [0, row) of
 // `colour` (with layout.by_table: vectors of kGuard words).
-struct SweepPlace {
+struct SweepPosition {
   std::uint32_t colour = 0, row = 0;
-  bool operator==(const SweepPlace&) const = default;
+  bool operator==(const SweepPosition&) const = default;
 };
 
-// Sweeps one word group with a team of threads, from `place` on. Returns true at the end of the
-// sweep and resets `place`. Returns false if the team was stopped; `place` then says where the
-// sweep continues. Each thread passes its own copy of `place`; the copies are equal.
+// Sweeps one word group with a team of threads, from `position` on. Returns true at the end of the
+// sweep and resets `position`. Returns false if the team was stopped; `position` then says where
+// the sweep continues. Each thread passes its own copy of `position`; the copies are equal.
 // `fresh`: [modified_room(layout)] scratch memory shared by the team.
 bool local_sweep(const Layout& layout, const LocalTables& tables, const Address& at,
                  const ThreadTeam& team, StopPoll& poll, std::uint32_t* fresh, std::uint32_t* spins,
-                 SweepPlace& place);
+                 SweepPosition& position);
 // Words of scratch memory for the new words of all modified cells, with padding.
 std::size_t modified_room(const Layout& layout);
 

@@ -515,8 +515,8 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
   cell.site = around.site(g);
   cell.thresholds = s.thresholds.regular | static_cast<std::uint32_t>(kClasses) << 24;
   std::uint32_t* own_at = spins + static_cast<std::size_t>(cell.slot) * kVec;
-  Pack<kVec> own = load<kVec>(own_at);
-  Pack<kVec> neighbour[kDegree];
+  GroupWords<kVec> own = load<kVec>(own_at);
+  GroupWords<kVec> neighbour[kDegree];
 #pragma unroll
   for (int k = 0; k < kDegree; ++k) {
     const std::uint32_t slot = g.colour_base[1 - colour] + at[k];
@@ -591,9 +591,9 @@ struct ModifiedBlock : Block<kVec, 1, most_quick(kRule)> {
   }
 };
 
-// The spins that need a draw.
+// The replicas whose spins need a draw.
 template <CellRule kRule>
-__device__ __forceinline__ std::uint32_t who_draws(const BlockUpdate& s, std::uint32_t own,
+__device__ __forceinline__ std::uint32_t draw_mask(const BlockUpdate& s, std::uint32_t own,
                                                    const std::uint32_t* plane, unsigned planes,
                                                    const DeviceWarp& warp) {
   if constexpr (kRule == CellRule::in_field) {
@@ -615,7 +615,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   cell.slot = cells.slot[number];
   cell.site = cells.site[number];
   cell.thresholds = warp.thresholds | warp.classes << 24;
-  Pack<kVec> own = load<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec);
+  GroupWords<kVec> own = load<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec);
   Count count[kVec];
   const std::uint32_t* column = cells.neighbour + warp.neighbour + number % 32;
   const auto look = [&]<unsigned kMany>(cuda::std::integral_constant<unsigned, kMany>,
@@ -626,10 +626,10 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       entry[k] = cell.slot;  // padding that does not count
       if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
     }
-    Pack<kVec> far[kMany];
+    GroupWords<kVec> far[kMany];
 #pragma unroll
     for (unsigned k = 0; k < kMany; ++k) {
-      far[k] = kField ? Pack<kVec>{} : own;
+      far[k] = kField ? GroupWords<kVec>{} : own;
       if (j + k < warp.degree) {
         far[k] = load<kVec>(spins + static_cast<std::size_t>(listed_slot(entry[k])) * kVec);
       }
@@ -676,7 +676,7 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       std::uint32_t* plane = count[v].plane;
-      std::uint32_t undecided = who_draws<kRule>(s, own.w[v], plane, kPlanes, warp);
+      std::uint32_t undecided = draw_mask<kRule>(s, own.w[v], plane, kPlanes, warp);
       own.w[v] = kept<kRule>(s, own.w[v]) ^ ~undecided;
       own.w[v] ^= decide_any(
           s, shared, known.call_words[v], s.pack_index * kVec + static_cast<unsigned>(v), plane,
@@ -745,7 +745,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
         carry = both;
       }
     }
-    std::uint32_t undecided = who_draws<kRule>(s, own[v], plane, kWideCountPlanes, warp);
+    std::uint32_t undecided = draw_mask<kRule>(s, own[v], plane, kWideCountPlanes, warp);
     const std::uint32_t at_once = ~undecided;
     own[v] = kept<kRule>(s, own[v]) ^
              (at_once | decide_any(s, shared, known.call_words[v], s.pack_index * kVec + v, plane,

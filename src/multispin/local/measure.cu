@@ -38,12 +38,12 @@ struct Tallies {
   Tally<kPlanes> bonds[kVec], up[kVec];
 
   // `sign`: ~0 where the coupling is -1, else 0.
-  __device__ __forceinline__ void add_bond(unsigned n, const Pack<kVec>& x, const Pack<kVec>& y,
-                                           std::uint32_t sign) {
+  __device__ __forceinline__ void add_bond(unsigned n, const GroupWords<kVec>& x,
+                                           const GroupWords<kVec>& y, std::uint32_t sign) {
 #pragma unroll
     for (int v = 0; v < kVec; ++v) bonds[v].add(n, xor3(x.w[v], y.w[v], sign));
   }
-  __device__ __forceinline__ void add_up(unsigned n, const Pack<kVec>& x) {
+  __device__ __forceinline__ void add_up(unsigned n, const GroupWords<kVec>& x) {
 #pragma unroll
     for (int v = 0; v < kVec; ++v) up[v].add(n, x.w[v]);
   }
@@ -89,9 +89,10 @@ __device__ __forceinline__ Signs signs_of(const DeviceLattice& g, unsigned odd,
 // Counts at the n-th place of a group: the bond between its sites, the bond from its second site to
 // the next site, and its up spins. Each site has kDim - 1 further words of bonds.
 template <int kDim, int kVec>
-__device__ __forceinline__ void count_place(unsigned n, const Pack<kVec>& first,
-                                            const Pack<kVec>& second, const Pack<kVec>& after,
-                                            const Signs& signs, Tallies<kDim, kVec>& tallies) {
+__device__ __forceinline__ void count_place(unsigned n, const GroupWords<kVec>& first,
+                                            const GroupWords<kVec>& second,
+                                            const GroupWords<kVec>& after, const Signs& signs,
+                                            Tallies<kDim, kVec>& tallies) {
   tallies.add_bond(2 * kDim * n, first, second, signs.of_first(0));
   tallies.add_bond(2 * kDim * n + 1, second, after, signs.of_second(0));
   tallies.add_up(2 * n, first);
@@ -121,7 +122,7 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
   std::uint32_t h = blockIdx.x * plan.steps * kStride + threadIdx.x / kParts;
   const unsigned steps = h < end ? min(plan.steps, (end - h + kStride - 1) / kStride) : 0;
   const auto step = [&](unsigned n, bool) {
-    const Pack<kVec> first = load<kVec>(words.at(g.colour_base[0] + h));
+    const GroupWords<kVec> first = load<kVec>(words.at(g.colour_base[0] + h));
     if constexpr (kDim == 0) {
       tallies.add_up(n, first);
     } else {
@@ -160,12 +161,12 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     far[d] = line * (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(row));
   }
   const bool to_end = y + plan.steps >= g.extent1;
-  Pack<kVec> first = load<kVec>(at_first), second = load<kVec>(at_second);
+  GroupWords<kVec> first = load<kVec>(at_first), second = load<kVec>(at_second);
   const auto step = [&](unsigned n, bool last) {
     const std::ptrdiff_t on = last && to_end ? back : line;
     const std::uint32_t* next_first = at_second + on;
     const std::uint32_t* next_second = at_first + on;
-    const Pack<kVec> on_first = load<kVec>(next_first), on_second = load<kVec>(next_second);
+    const GroupWords<kVec> on_first = load<kVec>(next_first), on_second = load<kVec>(next_second);
     const Signs signs = signs_of<kSigned>(g, odd, place);
     if constexpr (kSigned) {  // signs of the next row
       odd = 1 - odd;
@@ -246,7 +247,7 @@ __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
   constexpr unsigned kStride = kThreads / kParts;
   const std::uint32_t first = pairs.first[blockIdx.z], last = pairs.first[blockIdx.z + 1];
   const std::uint32_t start = first + block * kGroup * kStride + threadIdx.x / kParts;
-  Pack<kVec> none{};
+  GroupWords<kVec> none{};
 #pragma unroll
   for (unsigned n = 0; n < kGroup; ++n) {
     const std::uint32_t i = start + n * kStride;

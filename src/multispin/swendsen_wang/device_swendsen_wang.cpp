@@ -39,7 +39,7 @@ constexpr std::uint64_t kMaxItems = 1u << 26;  // a launch has up to 8 blocks pe
 
 // Working memory of one word group: masks, labels and numbers of nodes of the tiles; nodes; listed
 // bonds; sums.
-std::uint64_t bytes_of_multispin(const DeviceLabelTiles& g, bool weighted, bool in_field) {
+std::uint64_t word_group_bytes(const DeviceLabelTiles& g, bool weighted, bool in_field) {
   const std::uint64_t tile = std::uint64_t{kLabelTileSites} * 4 *
                                  masks_per_tile(g.lattice.dim, g.listed_most > 0, in_field) +
                              32 * (kLabelTileSites * 2 + 4);
@@ -159,7 +159,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = bytes_of_multispin(tiles_, weighted_, !ghost_.empty()),
+  const std::uint64_t each = word_group_bytes(tiles_, weighted_, !ghost_.empty()),
                       driver = 64ull << 20;
   const std::size_t free = free_device_memory();
   if (has_pairs_) {

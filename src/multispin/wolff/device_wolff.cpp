@@ -21,12 +21,13 @@ namespace {
 constexpr std::uint32_t kTileLength[kMaxDim + 1][kMaxDim] = {
     {1024, 1, 1, 1}, {1024, 1, 1, 1}, {32, 32, 1, 1}, {32, 8, 4, 1}, {32, 4, 4, 2}};
 
-struct Place {
+// A site: the tile that contains it, and its index in that tile.
+struct TileSite {
   std::uint32_t tile, local;
 };
 
 template <int kDim>
-Place place_of(const WolffTiles& tiles, const Lattice& lattice, Site site) {
+TileSite tile_site(const WolffTiles& tiles, const Lattice& lattice, Site site) {
   if constexpr (kDim <= 1) return {site / kTileSites, site % kTileSites};
   std::uint32_t tile = 0, tile_stride = 1, local = 0, local_stride = 1;
   for (unsigned k = 0; k < kDim; ++k) {
@@ -53,15 +54,15 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, Wo
   const Lattice& lattice = graph.lattice();
   constexpr unsigned dim = kDim;
   tiles.bonds.assign(std::size_t{tiles.count} * dim * 32, 0);
-  const auto word = [&](const Place& at, unsigned k) -> std::uint32_t& {
+  const auto word = [&](const TileSite& at, unsigned k) -> std::uint32_t& {
     return tiles.bonds[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32];
   };
   for (std::uint64_t site = 0; site < graph.sites(); ++site) {
-    const Place at = place_of<kDim>(tiles, lattice, static_cast<Site>(site));
+    const TileSite at = tile_site<kDim>(tiles, lattice, static_cast<Site>(site));
     for (unsigned k = 0; k < dim; ++k) word(at, k) |= 1u << at.local % 32;
   }
   graph.for_each_gone([&](Bond bond) {
-    const Place at = place_of<kDim>(tiles, lattice, lattice.home_a(bond));
+    const TileSite at = tile_site<kDim>(tiles, lattice, lattice.home_a(bond));
     word(at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.local % 32);
   });
   const auto is_negative = [&](Site site, unsigned k) {
@@ -70,7 +71,7 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, Wo
   if (layout.has_signs) tiles.negative.assign(tiles.bonds.size(), 0);
   for (std::uint64_t s = 0; layout.has_signs && s < graph.sites(); ++s) {
     const auto site = static_cast<Site>(s);
-    const Place at = place_of<kDim>(tiles, lattice, site);
+    const TileSite at = tile_site<kDim>(tiles, lattice, site);
     for (unsigned k = 0; k < dim; ++k) {
       if (!is_negative(site, k)) continue;
       tiles.negative[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32] |= 1u << at.local % 32;
@@ -80,7 +81,7 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, Wo
   for (std::uint32_t tile = 0; dim == 1 && tile < tiles.count; ++tile) {
     const auto last =
         static_cast<Site>(std::min<std::uint64_t>(graph.sites(), (tile + 1ull) * kTileSites) - 1);
-    const Place at = place_of<kDim>(tiles, lattice, last);
+    const TileSite at = tile_site<kDim>(tiles, lattice, last);
     if ((word(at, 0) >> at.local % 32 & 1u) == 0) continue;
     word(at, 0) &= ~(1u << at.local % 32);
     const Slot sign = layout.has_signs && is_negative(last, 0) ? kNegative : 0;
@@ -97,16 +98,17 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
                                             "update (below 2^31)",
                                             pairs.size()));
   }
-  const auto lists_of = [](const Place& a, const Place& b) {
+  const auto lists_of = [](const TileSite& a, const TileSite& b) {
     const std::size_t outer = a.tile == b.tile ? 0 : 1;
     return std::pair{2 * std::size_t{a.tile} + outer, 2 * std::size_t{b.tile} + outer};
   };
   tiles.end_first.assign(2 * std::size_t{tiles.count} + 1, 0);
-  std::vector<std::array<Place, 2>> places;
-  places.reserve(pairs.size());
+  std::vector<std::array<TileSite, 2>> pair_sites;
+  pair_sites.reserve(pairs.size());
   for (const Pair& p : pairs) {
-    places.push_back({place_of<kDim>(tiles, lattice, p.a), place_of<kDim>(tiles, lattice, p.b)});
-    const auto [a, b] = lists_of(places.back()[0], places.back()[1]);
+    pair_sites.push_back(
+        {tile_site<kDim>(tiles, lattice, p.a), tile_site<kDim>(tiles, lattice, p.b)});
+    const auto [a, b] = lists_of(pair_sites.back()[0], pair_sites.back()[1]);
     ++tiles.end_first[a + 1];
     if (a != b) ++tiles.end_first[b + 1];
   }
@@ -116,8 +118,8 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
   std::vector<std::uint32_t> next(tiles.end_first.begin(), tiles.end_first.end() - 1);
   tiles.end.resize(tiles.end_first.back());
   tiles.listed.reserve(pairs.size());
-  for (auto place = places.begin(); const Pair& p : pairs) {
-    const auto [near, far] = *place++;
+  for (auto next_pair = pair_sites.begin(); const Pair& p : pairs) {
+    const auto [near, far] = *next_pair++;
     const auto [a, b] = lists_of(near, far);
     ListedBond bond{p.bond, layout.slot(p.a) | p.sign, layout.slot(p.b), 0, 0};
     bond.end_a = bond.end_b = next[a]++;
@@ -162,8 +164,8 @@ constexpr std::uint64_t kMinQueue = 65536;  // larger than the number of residen
 constexpr std::uint64_t kMaxQueue = 1ull << 30;
 
 // Bytes of working memory of one word group: reached and open words, columns at edges of tiles,
-// state and up to four places in the queue per tile; three words per end of a listed bond.
-std::uint64_t bytes_of_multispin(std::uint32_t tiles, int dim, std::uint64_t ends) {
+// state and up to four entries in the queue per tile; three words per end of a listed bond.
+std::uint64_t word_group_bytes(std::uint32_t tiles, int dim, std::uint64_t ends) {
   const std::uint64_t words = (1 + static_cast<unsigned>(dim)) * std::uint64_t{kTileSites} + 69;
   return tiles * words * 4 + ends * 12 + 4;
 }
@@ -175,7 +177,7 @@ double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 3
 std::uint64_t DenseWolffBatch::least_bytes(const EngineView& engine, int vec) {
   const WolffTiles tiles(engine.graph, engine.layout);
   return static_cast<unsigned>(few_of(vec)) *
-         bytes_of_multispin(tiles.count, engine.layout.lattice.dim, tiles.end.size());
+         word_group_bytes(tiles.count, engine.layout.lattice.dim, tiles.end.size());
 }
 
 DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const DeviceGraphs& graphs,
@@ -225,7 +227,7 @@ void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream
 void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const auto pack = static_cast<std::uint32_t>(few_of(graphs_.vec()));
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
-  const std::uint64_t each = bytes_of_multispin(tiles_.count, tiles_.lattice.dim, tiles_.ends);
+  const std::uint64_t each = word_group_bytes(tiles_.count, tiles_.lattice.dim, tiles_.ends);
   const std::size_t free = free_device_memory();
   const std::uint64_t fixed = kMinQueue * 4 + (64ull << 20);  // reserve for the driver
   // A quarter of the memory is left free, unless a single pack needs it.

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kTileThreads)
       planes + (std::size_t{blockIdx.y} * kVec * kReplicas + warp) * g.plane_words + first + lane;
   const std::size_t word_group = std::size_t{kReplicas} * g.plane_words;
   const bool inside = first + lane < g.plane_words;
-  Pack<kVec> pack{};
+  GroupWords<kVec> pack{};
   if (kToPlanes) {
     if (real) pack = load<kVec>(words);
 #pragma unroll

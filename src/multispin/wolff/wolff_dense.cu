@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const TileSites<kDim> sites(g, tile);
 #pragma unroll
   for (unsigned j = first_row; j < first_row + kRows; ++j) {
-    Pack<kVec> gain;
+    GroupWords<kVec> gain;
     std::uint32_t any_gain = 0;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kWarps * 32)
     }
     std::uint32_t site, slot;
     if (!sites.find(j, lane, site, slot) || any_gain == 0) continue;
-    Pack<kVec> own = load<kVec>(spins + slot * vec);
+    GroupWords<kVec> own = load<kVec>(spins + slot * vec);
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       own.w[v] ^= gain.w[v];

@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
     const unsigned j = row + warp;
     std::uint32_t site, slot, ahead[4];
     const bool inside = sites.find(j, lane, site, slot, ahead);
-    Pack<kVec> own{};
+    GroupWords<kVec> own{};
     if (inside) own = load<kVec>(spins + slot * vec);
     if constexpr (!kSigns) {
 #pragma unroll
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
       const bool exists = (rows >> lane & 1u) != 0;
       std::uint32_t sign = 0;
       if constexpr (kSigns) sign = 0u - (g.negative[at_row] >> lane & 1u);
-      Pack<kVec> other{};
+      GroupWords<kVec> other{};
       if (exists) other = load<kVec>(spins + ahead[k] * vec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
       const SharedItem shared = block.drawer.item(key, bond);
@@ -242,8 +242,8 @@ __global__ void __launch_bounds__(kDrawThreads)
       run.spins + first_word(run.first + word_group, g.lattice.words, run.vec);
   const auto vec = static_cast<std::size_t>(run.vec);
   const Slot first = kSigns ? listed_slot(listed.a) : listed.a;
-  const Pack<kVec> a = load<kVec>(spins + first * vec);
-  const Pack<kVec> b = load<kVec>(spins + listed.b * vec);
+  const GroupWords<kVec> a = load<kVec>(spins + first * vec);
+  const GroupWords<kVec> b = load<kVec>(spins + listed.b * vec);
   const SharedItem shared = drawer.item(key, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {

@@ -23,9 +23,9 @@ constexpr unsigned borders() {
   return n;
 }
 
-// The shared memory of a warp.
+// The part of a warp in the block's shared memory.
 template <int kDim>
-struct Desk {
+struct WarpMemory {
   std::uint32_t board[kBoard];
   // The replicas in which the bonds to neighbouring tiles are open. In four dimensions they are
   // read again from global memory, because they would need too much shared memory.
@@ -38,7 +38,7 @@ template <int kDim>
 struct Visit {
   const DeviceTiles& g;
   const DenseWolffArgs& run;
-  Desk<kDim>& desk;
+  WarpMemory<kDim>& memory;
   std::uint32_t item, tile;
   std::size_t first_item;  // of the word group
   unsigned lane;
@@ -47,8 +47,8 @@ struct Visit {
   std::uint32_t inner, outer, last;  // its inner ends [inner, outer), outer ends [outer, last)
 
   __device__ __forceinline__ Visit(const DeviceTiles& tiles, const DenseWolffArgs& r,
-                                   std::uint32_t what, Desk<kDim>& d)
-      : g(tiles), run(r), desk(d), item(what), tile(what % tiles.count) {
+                                   std::uint32_t item_index, WarpMemory<kDim>& d)
+      : g(tiles), run(r), memory(d), item(item_index), tile(item_index % tiles.count) {
     first_item = item - tile;
     lane = threadIdx.x % 32;
     const std::uint32_t word_group = item / g.count,
@@ -76,7 +76,7 @@ struct Visit {
            static_cast<std::size_t>(of_tile) * kTileSites;
   }
   __device__ __forceinline__ std::uint32_t& on(std::uint32_t local) const {
-    return on_board(desk.board, local);
+    return on_board(memory.board, local);
   }
   __device__ __forceinline__ unsigned last_column() const {
     if constexpr (kDim < 2) return 31;
@@ -135,13 +135,13 @@ struct Visit {
     }
     const std::uint32_t* own = reached(tile);
 #pragma unroll
-    for (unsigned j = 0; j < 32; ++j) desk.board[j * 33 + lane] = __ldcg(own + j * 32 + lane);
+    for (unsigned j = 0; j < 32; ++j) memory.board[j * 33 + lane] = __ldcg(own + j * 32 + lane);
     __syncwarp();
     for_each_border([&](int, unsigned n, std::uint32_t local, std::uint32_t* far,
                         std::uint32_t* bond, std::uint32_t) {
       const std::uint32_t lets = kDim == 2 ? through[n % kAhead] : peek(bond);
       const std::uint32_t more = (kDim == 2 ? gain[n % kAhead] : peek(far)) & lets;
-      if constexpr (Desk<kDim>::kKeeps) desk.through[n][lane] = lets;
+      if constexpr (WarpMemory<kDim>::kKeeps) memory.through[n][lane] = lets;
       // Within a call the lanes add to different sites, but two calls may add to the same site.
       gained |= more & ~atomicOr(&on(local), more);
     });
@@ -193,7 +193,7 @@ struct Visit {
     std::uint32_t neighbour = 0;  // lane `side`: the tile on that side
     for_each_border([&](int side, unsigned n, std::uint32_t local, std::uint32_t* far,
                         std::uint32_t* bond, std::uint32_t of_tile) {
-      const std::uint32_t through = Desk<kDim>::kKeeps ? desk.through[n][lane] : peek(bond);
+      const std::uint32_t through = WarpMemory<kDim>::kKeeps ? memory.through[n][lane] : peek(bond);
       const bool gains = (on(local) & through & ~peek(far)) != 0;
       if (__any_sync(~0u, gains)) gaining |= 1u << side;
       if (static_cast<int>(lane) == side) neighbour = of_tile;
@@ -220,10 +220,10 @@ struct Visit {
   __device__ __forceinline__ void write_back() const {
     std::uint32_t* own = reached(tile);
 #pragma unroll
-    for (unsigned j = 0; j < 32; ++j) post(own + j * 32 + lane, desk.board[j * 33 + lane]);
+    for (unsigned j = 0; j < 32; ++j) post(own + j * 32 + lane, memory.board[j * 33 + lane]);
     if constexpr (kDim >= 2) {
-      post(edge(tile, 0) + lane, desk.board[lane * 33]);
-      post(edge(tile, 1) + lane, desk.board[lane * 33 + last_column()]);
+      post(edge(tile, 0) + lane, memory.board[lane * 33]);
+      post(edge(tile, 1) + lane, memory.board[lane * 33 + last_column()]);
     }
   }
 
@@ -231,11 +231,11 @@ struct Visit {
   __device__ __forceinline__ void prefetch(std::uint32_t next) const {
     if (next == kNoTile) return;
     const std::uint32_t of_tile = next % g.count;
-    const std::size_t of_multispin = next - of_tile, line = of_tile * kTileSites + lane * 32;
-    prefetch_line(run.reached + of_multispin * kTileSites + line);
+    const std::size_t of_word_group = next - of_tile, line = of_tile * kTileSites + lane * 32;
+    prefetch_line(run.reached + of_word_group * kTileSites + line);
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
-      prefetch_line(run.open + of_multispin * kTileSites * kDim + k * direction_stride() + line);
+      prefetch_line(run.open + of_word_group * kTileSites * kDim + k * direction_stride() + line);
     }
   }
 
@@ -245,13 +245,13 @@ struct Visit {
     if constexpr (kDim > 0) bonds.load(open(0, tile), direction_stride());
     if constexpr (kDim >= 2) {
       if (first) {
-        bonds.close_plaquettes(desk.board);
+        bonds.close_plaquettes(memory.board);
         bonds.store(open(0, tile), direction_stride());
       }
     }
     bool grew = pull();
     do {
-      if constexpr (kDim > 0) grew = close_tile<kDim>(desk.board, bonds) || grew;
+      if constexpr (kDim > 0) grew = close_tile<kDim>(memory.board, bonds) || grew;
       if (!cross_inner()) break;
       grew = true;
     } while (true);
@@ -268,12 +268,12 @@ __global__ void __launch_bounds__(kWarps * 32, kDim <= 2   ? 4
                                                : kDim == 3 ? 3
                                                            : 2)
     grow_tiles(const __grid_constant__ DeviceTiles g, const __grid_constant__ DenseWolffArgs run) {
-  __shared__ Desk<kDim> desks[kWarps];
+  __shared__ WarpMemory<kDim> memory[kWarps];
   TileWorker worker(run.queue, run.state);
   TakenTile taken;
   worker.queue_up();
   while (worker.take(taken)) {
-    Visit<kDim>(g, run, taken.item, desks[threadIdx.x / 32])
+    Visit<kDim>(g, run, taken.item, memory[threadIdx.x / 32])
         .run_to_fixed_point(taken.first, taken.fresh, worker);
     worker.leave(taken.item);
   }

@@ -1,9 +1,9 @@
-// Copies from the memory of other devices (device_mail.hpp). One kernel copies up to kTogether
+// Copies from the memory of other devices (device_messages.hpp). One kernel copies up to kTogether
 // messages, because starting a copy engine takes longer than most of the copies.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
-#include "src/engine/device_mail.hpp"
+#include "src/engine/device_messages.hpp"
 
 namespace rewise {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/engine/device_mail.hpp"
+#include "src/engine/device_messages.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,8 +19,10 @@ using distributed::bytes_of;
 using distributed::DeviceRoute;
 
 // Tags of announcements and of messages.
-constexpr int kCard = distributed::kFirstTag + 16, kPlaces = kCard + 1, kMessage = kCard + 2;
-constexpr unsigned kPlaceBits = 48;  // a place: offset in lent memory, index of that memory above
+constexpr int kHandles = distributed::kFirstTag + 16, kLocations = kHandles + 1,
+              kMessage = kHandles + 2;
+// A location: the offset in registered memory; above these bits, the index of that memory.
+constexpr unsigned kOffsetBits = 48;
 
 // Identifies this machine and its boot. Handles of memory are valid only within them.
 std::string machine() {
@@ -33,8 +35,8 @@ std::string machine() {
 
 }  // namespace
 
-// The description of lent memory that a rank sends to the others.
-struct DeviceMail::Card {
+// The description of registered memory that a rank sends to the others.
+struct DeviceMessages::MemoryHandles {
   char machine[128];
   int device;
   std::uint8_t* memory;
@@ -45,7 +47,7 @@ struct DeviceMail::Card {
   cudaIpcEventHandle_t queued_handle[2];
 };
 
-DeviceMail::DeviceMail(distributed::Transport& transport, int device)
+DeviceMessages::DeviceMessages(distributed::Transport& transport, int device)
     : transport_(transport),
       device_(device),
       may_(transport.device_route() == DeviceRoute::automatic ||
@@ -54,8 +56,8 @@ DeviceMail::DeviceMail(distributed::Transport& transport, int device)
                transport.device_route() == DeviceRoute::direct) &&
               transport.takes_device_memory()),
       peers_(static_cast<std::size_t>(transport.size())),
-      places_out_(peers_.size()),
-      places_in_(peers_.size()) {
+      locations_out_(peers_.size()),
+      locations_in_(peers_.size()) {
   const bool processes = may_ && !transport.one_process();
   const unsigned flags = cudaEventDisableTiming | (processes ? cudaEventInterprocess : 0u);
   for (cudaEvent_t& event : queued_) {
@@ -65,7 +67,7 @@ DeviceMail::DeviceMail(distributed::Transport& transport, int device)
   own.reaches = own.own_process = true;
 }
 
-DeviceMail::~DeviceMail() {
+DeviceMessages::~DeviceMessages() {
   close();
   // Waits, because other ranks may still have the memory of this rank open.
   try {
@@ -77,11 +79,11 @@ DeviceMail::~DeviceMail() {
   }
 }
 
-void DeviceMail::close() noexcept {
+void DeviceMessages::close() noexcept {
   cudaSetDevice(device_);
   for (Peer& peer : peers_) {
     if (peer.own_process) continue;
-    for (const std::uint8_t* memory : peer.lent) {
+    for (const std::uint8_t* memory : peer.registered) {
       if (memory == nullptr) continue;
       const cudaError_t status = cudaIpcCloseMemHandle(const_cast<std::uint8_t*>(memory));
       if (status != cudaSuccess) {
@@ -94,8 +96,8 @@ void DeviceMail::close() noexcept {
   }
 }
 
-DeviceMail::Card DeviceMail::card(std::span<std::uint8_t> memory) const {
-  Card own{};
+DeviceMessages::MemoryHandles DeviceMessages::handles_of(std::span<std::uint8_t> memory) const {
+  MemoryHandles own{};
   std::strncpy(own.machine, machine().c_str(), sizeof own.machine - 1);
   own.device = device_;
   own.memory = memory.data();
@@ -111,54 +113,54 @@ DeviceMail::Card DeviceMail::card(std::span<std::uint8_t> memory) const {
   return own;
 }
 
-// Opens the memory and events in the card. Returns false if this device cannot access them.
-bool DeviceMail::open(Peer& peer, const Card& card) {
+// Opens the memory and events of a peer. Returns false if this device cannot access them.
+bool DeviceMessages::open(Peer& peer, const MemoryHandles& handles) {
   peer.own_process = transport_.one_process();
-  peer.lent.push_back(nullptr);
+  peer.registered.push_back(nullptr);
   if (!may_) return false;
   if (peer.own_process) {
-    peer.lent.back() = card.memory;
-    std::copy_n(card.queued, 2, peer.queued);
-    return reach_peer(device_, card.device);
+    peer.registered.back() = handles.memory;
+    std::copy_n(handles.queued, 2, peer.queued);
+    return reach_peer(device_, handles.device);
   }
-  if (!card.exported || machine() != card.machine) return false;
+  if (!handles.exported || machine() != handles.machine) return false;
   void* memory = nullptr;
-  bool opened = card.memory == nullptr ||
-                cudaIpcOpenMemHandle(&memory, card.memory_handle, cudaIpcMemLazyEnablePeerAccess) ==
-                    cudaSuccess;
-  peer.lent.back() = static_cast<const std::uint8_t*>(memory);
+  bool opened = handles.memory == nullptr ||
+                cudaIpcOpenMemHandle(&memory, handles.memory_handle,
+                                     cudaIpcMemLazyEnablePeerAccess) == cudaSuccess;
+  peer.registered.back() = static_cast<const std::uint8_t*>(memory);
   for (std::size_t k = 0; k < 2; ++k) {
     if (peer.queued[k] != nullptr) continue;
     opened =
-        opened && cudaIpcOpenEventHandle(&peer.queued[k], card.queued_handle[k]) == cudaSuccess;
+        opened && cudaIpcOpenEventHandle(&peer.queued[k], handles.queued_handle[k]) == cudaSuccess;
   }
   cudaGetLastError();
   return opened;
 }
 
-void DeviceMail::lend(std::span<std::uint8_t> memory) {
+void DeviceMessages::register_memory(std::span<std::uint8_t> memory) {
   const auto ranks = peers_.size();
   const auto rank = static_cast<std::size_t>(transport_.rank());
-  const bool first = lent_.empty();
-  lent_.push_back(memory);
-  peers_[rank].lent.push_back(memory.data());
+  const bool first = registered_.empty();
+  registered_.push_back(memory);
+  peers_[rank].registered.push_back(memory.data());
   const auto for_others = [&](const auto& f) {
     for (std::size_t r = 0; r < ranks; ++r) {
       if (r != rank) f(r, static_cast<int>(r));
     }
     transport_.wait();
   };
-  Card own = card(memory);
-  std::vector<Card> cards(ranks);
+  MemoryHandles own = handles_of(memory);
+  std::vector<MemoryHandles> all_handles(ranks);
   for_others([&](std::size_t r, int other) {
-    transport_.post_receive(other, kCard, bytes_of(std::span(&cards[r], 1)));
-    transport_.post_send(other, kCard, bytes_of(std::span(&own, 1)));
+    transport_.post_receive(other, kHandles, bytes_of(std::span(&all_handles[r], 1)));
+    transport_.post_send(other, kHandles, bytes_of(std::span(&own, 1)));
   });
   std::vector<std::uint8_t> reached(ranks), both(ranks);
   for_others([&](std::size_t r, int other) {
-    reached[r] = open(peers_[r], cards[r]) && (first || peers_[r].reaches) ? 1 : 0;
-    transport_.post_receive(other, kCard, std::span(&both[r], 1));
-    transport_.post_send(other, kCard, std::span(&reached[r], 1));
+    reached[r] = open(peers_[r], all_handles[r]) && (first || peers_[r].reaches) ? 1 : 0;
+    transport_.post_receive(other, kHandles, std::span(&both[r], 1));
+    transport_.post_send(other, kHandles, std::span(&reached[r], 1));
   });
   std::uint64_t missing = 0, found = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -185,29 +187,29 @@ void DeviceMail::lend(std::span<std::uint8_t> memory) {
   }
 }
 
-bool DeviceMail::staged(int rank) const {
+bool DeviceMessages::staged(int rank) const {
   return !peers_[static_cast<std::size_t>(rank)].reaches && !direct_;
 }
 
-bool DeviceMail::asks_length(const Message& message) const {
+bool DeviceMessages::needs_length(const Message& message) const {
   return message.counted && !peers_[static_cast<std::size_t>(message.rank)].reaches;
 }
 
-std::uint64_t DeviceMail::place(const std::uint8_t* at) const {
-  for (std::size_t k = 0; k < lent_.size(); ++k) {
-    if (at < lent_[k].data() || at >= lent_[k].data() + lent_[k].size()) continue;
-    return std::uint64_t{k} << kPlaceBits | static_cast<std::uint64_t>(at - lent_[k].data());
+std::uint64_t DeviceMessages::location(const std::uint8_t* at) const {
+  for (std::size_t k = 0; k < registered_.size(); ++k) {
+    if (at < registered_[k].data() || at >= registered_[k].data() + registered_[k].size()) continue;
+    return std::uint64_t{k} << kOffsetBits | static_cast<std::uint64_t>(at - registered_[k].data());
   }
-  throw Error(ExitCode::internal, "a message of memory that was not lent");
+  throw Error(ExitCode::internal, "a message in memory that was not registered");
 }
 
 // Exchanges the lengths of counted messages that the host must know, and writes them to both lists.
-void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& in,
-                               cudaStream_t stream) {
+void DeviceMessages::exchange_lengths(std::vector<Message>& out, std::vector<Message>& in,
+                                      cudaStream_t stream) {
   const auto count = [&](const std::vector<Message>& messages) {
     return static_cast<std::size_t>(
         std::count_if(messages.begin(), messages.end(),
-                      [&](const Message& message) { return asks_length(message); }));
+                      [&](const Message& message) { return needs_length(message); }));
   };
   const std::size_t all = count(out) + count(in);
   if (all == 0) return;
@@ -215,7 +217,7 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   std::size_t next = 0;
   const auto each = [&](std::vector<Message>& messages, const auto& f) {
     for (Message& m : messages) {
-      if (asks_length(m)) f(m, lengths_.view()[next++]);
+      if (needs_length(m)) f(m, lengths_.view()[next++]);
     }
   };
   each(out, [&](const Message& m, std::uint64_t& words) {
@@ -224,11 +226,11 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   });
   wait(stream);
   each(in, [&](const Message& m, std::uint64_t& words) {
-    transport_.post_receive(m.rank, kPlaces, bytes_of(std::span(&words, 1)));
+    transport_.post_receive(m.rank, kLocations, bytes_of(std::span(&words, 1)));
   });
   next = 0;
   each(out, [&](const Message& m, std::uint64_t& words) {
-    transport_.post_send(m.rank, kPlaces, bytes_of(std::span(&words, 1)));
+    transport_.post_send(m.rank, kLocations, bytes_of(std::span(&words, 1)));
   });
   transport_.wait();
   next = 0;
@@ -239,9 +241,9 @@ void DeviceMail::learn_lengths(std::vector<Message>& out, std::vector<Message>& 
   each(in, take);
 }
 
-void DeviceMail::exchange(std::span<const Message> out, std::span<const Message> in,
-                          cudaStream_t stream) {
-  const std::vector<const std::uint8_t*> from = reach(out, in, stream);
+void DeviceMessages::exchange(std::span<const Message> out, std::span<const Message> in,
+                              cudaStream_t stream) {
+  const std::vector<const std::uint8_t*> from = exchange_addresses(out, in, stream);
   std::vector<DevicePull> pulls;
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (from[k] != in[k].at) pulls.push_back({from[k], in[k].at, in[k].bytes, in[k].counted});
@@ -249,20 +251,19 @@ void DeviceMail::exchange(std::span<const Message> out, std::span<const Message>
   launch_pull(pulls, stream);
 }
 
-std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_out,
-                                                   std::span<const Message> all_in,
-                                                   cudaStream_t stream) {
+std::vector<const std::uint8_t*> DeviceMessages::exchange_addresses(
+    std::span<const Message> all_out, std::span<const Message> all_in, cudaStream_t stream) {
   std::vector<Message> out(all_out.begin(), all_out.end()), in(all_in.begin(), all_in.end());
-  learn_lengths(out, in, stream);
+  exchange_lengths(out, in, stream);
   const int own = transport_.rank();
   const auto peer = [&](int rank) -> Peer& { return peers_[static_cast<std::size_t>(rank)]; };
-  for (auto& places : places_out_) places.clear();
-  for (auto& places : places_in_) places.clear();
+  for (auto& locations : locations_out_) locations.clear();
+  for (auto& locations : locations_in_) locations.clear();
   std::uint64_t staged_out = 0, staged_in = 0;
   bool waits = false;  // the host must wait for the stream
   for (const Message& m : out) {
     if (peer(m.rank).reaches) {
-      places_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : place(m.at));
+      locations_out_[static_cast<std::size_t>(m.rank)].push_back(m.bytes == 0 ? 0 : location(m.at));
     } else {
       waits = true;
       if (staged(m.rank)) staged_out += m.bytes;
@@ -270,15 +271,15 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   }
   for (const Message& m : in) {
     if (peer(m.rank).reaches) {
-      places_in_[static_cast<std::size_t>(m.rank)].push_back(0);
+      locations_in_[static_cast<std::size_t>(m.rank)].push_back(0);
     } else {
       waits = true;
       if (staged(m.rank)) staged_in += m.bytes;
     }
   }
   if (staged_out > staged_out_.size()) staged_out_ = PinnedBuffer<std::uint8_t>(staged_out);
-  turn_ ^= 1;
-  if (any_peer_) check_cuda(cudaEventRecord(queued_[turn_], stream), "recording an event");
+  parity_ ^= 1;
+  if (any_peer_) check_cuda(cudaEventRecord(queued_[parity_], stream), "recording an event");
   std::uint64_t at = 0;
   for (const Message& m : out) {
     if (!staged(m.rank) || m.bytes == 0) continue;
@@ -293,9 +294,9 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     const auto other = static_cast<int>(r);
     if (other == own || !peers_[r].reaches) continue;
-    if (places_out_[r].empty() && places_in_[r].empty()) continue;
-    transport_.post_receive(other, kPlaces, bytes_of(places_in_[r]));
-    transport_.post_send(other, kPlaces, bytes_of(places_out_[r]));
+    if (locations_out_[r].empty() && locations_in_[r].empty()) continue;
+    transport_.post_receive(other, kLocations, bytes_of(locations_in_[r]));
+    transport_.post_send(other, kLocations, bytes_of(locations_out_[r]));
   }
   at = 0;
   for (const Message& m : in) {
@@ -313,10 +314,11 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   }
   transport_.wait();
   // Messages of a rank to itself are received in the order in which they are sent.
-  places_in_[static_cast<std::size_t>(own)] = places_out_[static_cast<std::size_t>(own)];
+  locations_in_[static_cast<std::size_t>(own)] = locations_out_[static_cast<std::size_t>(own)];
   for (std::size_t r = 0; r < peers_.size(); ++r) {
-    if (static_cast<int>(r) == own || (places_out_[r].empty() && places_in_[r].empty())) continue;
-    check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[turn_], 0), "waiting for a peer");
+    if (static_cast<int>(r) == own || (locations_out_[r].empty() && locations_in_[r].empty()))
+      continue;
+    check_cuda(cudaStreamWaitEvent(stream, peers_[r].queued[parity_], 0), "waiting for a peer");
   }
   std::vector<const std::uint8_t*> from;
   std::vector<std::size_t> next(peers_.size());
@@ -325,10 +327,10 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
     const auto r = static_cast<std::size_t>(m.rank);
     from.push_back(m.at);
     if (peers_[r].reaches) {
-      const std::uint64_t place = places_in_[r].at(next[r]++);
+      const std::uint64_t location = locations_in_[r].at(next[r]++);
       if (m.bytes == 0) continue;
-      const std::uint8_t* const lent = peers_[r].lent.at(place >> kPlaceBits);
-      from.back() = lent + (place & ((std::uint64_t{1} << kPlaceBits) - 1));
+      const std::uint8_t* const registered = peers_[r].registered.at(location >> kOffsetBits);
+      from.back() = registered + (location & ((std::uint64_t{1} << kOffsetBits) - 1));
     } else if (staged(m.rank) && m.bytes > 0) {
       check_cuda(cudaMemcpyAsync(m.at, staged_in_.view().data() + at, m.bytes,
                                  cudaMemcpyHostToDevice, stream),
@@ -339,16 +341,16 @@ std::vector<const std::uint8_t*> DeviceMail::reach(std::span<const Message> all_
   return from;
 }
 
-void DeviceMail::wait(cudaStream_t stream) const {
+void DeviceMessages::wait(cudaStream_t stream) const {
   check_cuda(cudaStreamSynchronize(stream), "waiting for the device");
 }
 
-void DeviceMail::finish(cudaStream_t stream) {
+void DeviceMessages::finish(cudaStream_t stream) {
   wait(stream);
   if (any_peer_) transport_.barrier();
 }
 
-std::string DeviceMail::routes() const {
+std::string DeviceMessages::routes() const {
   bool peer = false, other = false;
   for (std::size_t r = 0; r < peers_.size(); ++r) {
     if (static_cast<int>(r) == transport_.rank()) continue;

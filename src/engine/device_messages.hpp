@@ -24,19 +24,19 @@
 
 namespace rewise {
 
-class DeviceMail {
+class DeviceMessages {
  public:
   // Uses the current device.
-  DeviceMail(distributed::Transport& transport, int device);
-  // If lend() was called: call on all ranks together, before the memory is freed.
-  ~DeviceMail();
-  DeviceMail(const DeviceMail&) = delete;
-  DeviceMail& operator=(const DeviceMail&) = delete;
+  DeviceMessages(distributed::Transport& transport, int device);
+  // If register_memory() was called: call on all ranks together, before the memory is freed.
+  ~DeviceMessages();
+  DeviceMessages(const DeviceMessages&) = delete;
+  DeviceMessages& operator=(const DeviceMessages&) = delete;
 
   // Makes memory of this device available for sending. `memory` must start at the beginning of its
   // allocation. Call on all ranks together, before the first exchange of messages in it. Throws
   // ErrorOfAll (device) if the user requests a route that some ranks do not have.
-  void lend(std::span<std::uint8_t> memory);
+  void register_memory(std::span<std::uint8_t> memory);
 
   struct Message {
     int rank;          // of the sender or the receiver
@@ -58,8 +58,9 @@ class DeviceMail {
   // The same without copies from peers. Returns the address at which the device can read each
   // message of `in`: in the memory of the peer, or Message::at. Queue the work that reads messages
   // before the next exchange.
-  std::vector<const std::uint8_t*> reach(std::span<const Message> out, std::span<const Message> in,
-                                         cudaStream_t stream);
+  std::vector<const std::uint8_t*> exchange_addresses(std::span<const Message> out,
+                                                      std::span<const Message> in,
+                                                      cudaStream_t stream);
   // Waits until all work queued on the stream is done.
   void wait(cudaStream_t stream) const;
   // Call on all ranks together: waits for the stream and until no rank reads the memory of this
@@ -71,31 +72,31 @@ class DeviceMail {
 
  private:
   struct Peer {
-    bool reaches = false;                   // both devices can access the memory of the other
-    bool own_process = false;               // in this process: no handles had to be opened
-    std::vector<const std::uint8_t*> lent;  // memory that the peer passed to lend()
-    cudaEvent_t queued[2] = {};             // events of the peer, used alternately
+    bool reaches = false;                         // both devices can access the memory of the other
+    bool own_process = false;                     // in this process: no handles had to be opened
+    std::vector<const std::uint8_t*> registered;  // by the peer, by register_memory()
+    cudaEvent_t queued[2] = {};                   // events of the peer, used alternately
   };
-  struct Card;
-  Card card(std::span<std::uint8_t> memory) const;
-  bool open(Peer& peer, const Card& card);
+  struct MemoryHandles;
+  MemoryHandles handles_of(std::span<std::uint8_t> memory) const;
+  bool open(Peer& peer, const MemoryHandles& handles);
   void close() noexcept;
   bool staged(int rank) const;
-  bool asks_length(const Message& message) const;
-  void learn_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
-  std::uint64_t place(const std::uint8_t* at) const;
+  bool needs_length(const Message& message) const;
+  void exchange_lengths(std::vector<Message>& out, std::vector<Message>& in, cudaStream_t stream);
+  std::uint64_t location(const std::uint8_t* at) const;
 
   distributed::Transport& transport_;
   const int device_;
   const bool may_;  // the user allows the route `peer`
   bool direct_;     // messages to ranks that are no peers: the transport sends from device memory,
                     // else through the host
-  std::vector<Peer> peers_;                    // [ranks]
-  std::vector<std::span<std::uint8_t>> lent_;  // memory passed to lend()
+  std::vector<Peer> peers_;                          // [ranks]
+  std::vector<std::span<std::uint8_t>> registered_;  // memory passed to register_memory()
   cudaEvent_t queued_[2] = {};
-  std::size_t turn_ = 0;
-  bool any_peer_ = false;                                           // some ranks are peers
-  std::vector<std::vector<std::uint64_t>> places_out_, places_in_;  // [ranks][messages]
+  std::size_t parity_ = 0;  // index in `queued_` of the last exchange
+  bool any_peer_ = false;   // some ranks are peers
+  std::vector<std::vector<std::uint64_t>> locations_out_, locations_in_;  // [ranks][messages]
   PinnedBuffer<std::uint8_t> staged_out_, staged_in_;
   PinnedBuffer<std::uint64_t> lengths_;
 };
@@ -105,7 +106,7 @@ struct DevicePull {
   const std::uint8_t* from;
   std::uint8_t* to;
   std::uint64_t bytes;
-  bool counted = false;  // as in DeviceMail::Message
+  bool counted = false;  // as in DeviceMessages::Message
 };
 // Queues all copies in few launches.
 void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream);
