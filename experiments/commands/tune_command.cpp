@@ -216,7 +216,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   std::vector<double> given;
   for (const std::string& p : split_list(options.p)) {
     spec.graph.p = parse_p(p, "--p");
-    if (!imported) check_shortcut_couplings(spec.model, spec.graph.p);
+    if (!imported && options.exchange) check_shortcut_couplings(spec.model, spec.graph.p);
     append_once(given, spec.graph.p, "--p", p);
     auto at = temperatures;
     if (at.empty()) at = {default_temperature(spec, dim)};
@@ -230,6 +230,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
       list.push_back(spec);
     }
   }
+  if (!imported) check_shortcut_couplings(spec.model, std::ranges::max(given));
   return list;
 }
 
