@@ -35,6 +35,7 @@ struct Settings {
   std::string schedule = "1:1", local = "auto", cluster;
   std::uint64_t replicas = 32;
   std::string start = "mixed";
+  std::shared_ptr<const std::vector<std::uint8_t>> start_spins;  // replaces `start` (TaskSpec)
   std::uint64_t seed = 1;
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
