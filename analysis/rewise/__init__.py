@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
     from .errors import (AbsentError as AbsentError, DataError as DataError,
                          DeviceError as DeviceError, Error as Error, FileError as FileError,
                          HeldError as HeldError, Interrupted as Interrupted,
-                         ModuleError as ModuleError, UsageError as UsageError)
+                         ModuleError as ModuleError, TauWarning as TauWarning,
+                         UsageError as UsageError)
     from .files import (Task as Task, read_summary as read_summary, read_task as read_task,
                         with_error as with_error)
     from .graph import Graph as Graph, rewire as rewire
@@ -49,7 +50,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 _FROM = {
     "errors": ("Error", "UsageError", "DataError", "AbsentError", "ModuleError", "DeviceError",
-               "HeldError", "FileError", "Interrupted"),
+               "HeldError", "FileError", "Interrupted", "TauWarning"),
     "files": ("read_task", "read_summary", "with_error", "Task"),
     "graph": ("Graph", "rewire"),
     "simulation": ("Simulation", "simulate", "devices"),

@@ -3,7 +3,9 @@
 A message is one line: what is wrong, the value, what is allowed, and where the value came from."""
 
 import importlib
+import os
 import re
+import sys
 import warnings
 
 
@@ -52,14 +54,22 @@ class Interrupted(Error):
     status = 75
 
 
-def warn(notes):
-    """Issues a RuntimeWarning for each line of `notes` that begins with "warning: ". Returns these
-    lines, without this prefix and in the words of this package. The warning points to the code that
-    called the caller of this function."""
+class TauWarning(RuntimeWarning):
+    """The measurements are too few to determine an autocorrelation time tau: `tau` is a lower bound
+    and `tau_error` is NaN. Make more measurements."""
+
+
+def warn(notes, category=RuntimeWarning):
+    """Issues a warning for each line of `notes` that begins with "warning: ". Returns these lines,
+    without this prefix and in the words of this package. The warning points to the code that called
+    this package."""
     found = [as_arguments(note.removeprefix("warning: ")) for note in notes
              if note.startswith("warning: ")]
+    folder, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
+        frame, level = frame.f_back, level + 1
     for line in found:
-        warnings.warn(line, RuntimeWarning, stacklevel=3)
+        warnings.warn(line, category, stacklevel=level)
     return found
 
 

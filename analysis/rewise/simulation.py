@@ -220,8 +220,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
 
     If a check fails at a temperature (hot and cold starts still differ, or errors are
     underestimated), the values there are NaN, and Results.status and Results.reasons say why.
-    Warnings are RuntimeWarnings and are kept in Results.warnings. One of them says at which
-    temperatures the measurements are too few to determine tau, which is then a lower bound
+    Warnings are RuntimeWarnings and are kept in Results.warnings. A TauWarning, which is one, says
+    at which temperatures the measurements are too few to determine tau, which is then a lower bound
     (help(rewise.Observable)). Errors: UsageError; HeldError if `out` contains another run;
     DataError if it is damaged; Error if equilibrate="auto" finds no equilibrium within 102400
     cycles.
@@ -247,7 +247,9 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
-    return Results(data, warn(notes))
+    results = Results(data, warn(notes))
+    results._check_tau()
+    return results
 
 
 def _simulate_auto(core, settings, progress):

@@ -55,7 +55,8 @@ nb::dict columns_of(const TaskData& task) {
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
-// the results of a run's checks (src/study/run_check.hpp); values are returned in all cases.
+// the results of a run's checks (src/study/run_check.hpp), "undetermined_tau" the text of a warning
+// or ""; values are returned in all cases.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {
@@ -116,6 +117,7 @@ nb::dict estimates_of(const TaskData& task) {
   all["reasons"] = std::move(reasons);
   all["hot_cold_z"] = array_of(std::move(z));
   all["block_length"] = array_of(std::move(block_length));
+  all["undetermined_tau"] = undetermined_tau(run);
   return all;
 }
 

@@ -126,7 +126,6 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
 
 Notes notes_of(const CheckedRun& run) {
   Notes notes = rewise::warnings_of(run);
-  if (const std::string few = undetermined_tau(run); !few.empty()) notes.push_back(few);
   for (std::string& line : notes) line.insert(0, "warning: ");
   return notes;
 }

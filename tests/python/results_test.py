@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -26,8 +27,9 @@ def test_lower_bounds_of_tau_are_shown_as_by_the_program(program):
              "0.6,0.9,1.3,1.8", "--schedule", "1:0", "--equilibrate", 3000, "--measure", 300,
              "--seed", 1, "--device", "cpu"]
     found = program("run", *words)
-    with pytest.warns(RuntimeWarning, match="No check failed .*, but the measurements are too few "
-                                            "to determine tau at T = 0.6$") as caught:
+    text = "No check failed .*, but the measurements are too few to determine tau at T = 0.6: " \
+        "tau of .*overlap_m2.* is a lower bound there"
+    with pytest.warns(rw.TauWarning, match=text) as caught:
         results = rw.simulate(rw.rewire(6, dim=3), [0.6, 0.9, 1.3, 1.8], measure=300, **GLASS)
     assert caught[0].filename == __file__
     assert results.hash == found["trajectory_hash"]
@@ -47,6 +49,36 @@ def test_lower_bounds_of_tau_are_shown_as_by_the_program(program):
     columns = results.columns()
     assert np.isnan(columns["overlap_m2_tau_error"]).any()
     assert "lower bound" in rw.Observable.__doc__
+
+
+@pytest.mark.parametrize("use", [lambda r: r.m2, lambda r: r.candidate("m2"), str,
+                                 lambda r: r.columns(), lambda r: r.to_pandas()])
+def test_undetermined_tau_warns_at_the_first_use(tmp_path, use):
+    simulation = rw.Simulation(rw.rewire(32), [2.3, 9.0], schedule="1:0", seed=7, device="cpu")
+    simulation.run(10000)
+    simulation.record(100)
+    simulation.save(tmp_path / "s.h5")
+    for results in (simulation.results, rw.Results.load(tmp_path / "s.h5")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert repr(results) and results.status == ["ok", "ok"] and results.warnings == []
+        text = "too few to determine tau at T = 2.3: tau of energy, .*m2.* is a lower bound there"
+        with pytest.warns(rw.TauWarning, match=text) as caught:
+            use(results)
+        assert [str(one.message) for one in caught] == results.warnings
+        assert caught[0].filename == __file__ and issubclass(rw.TauWarning, RuntimeWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert use(results) is not None and results.energy.tau_error[1] > 0
+
+
+def test_determined_tau_does_not_warn(hot, tmp_path):
+    hot.save(tmp_path / "hot.h5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for results in (hot, rw.Results.load(tmp_path / "hot.h5")):
+            assert str(results) and results.candidate("m2") and results.warnings == []
+            assert np.isfinite(results.m2.tau_error).all()
 
 
 def test_overlaps_as_the_program(program, small, hot):
