@@ -1,6 +1,7 @@
 """Results in Python: lower bounds of tau, overlaps, files, seeds, and the words of messages."""
 
 import inspect
+import pydoc
 import re
 import warnings
 
@@ -307,5 +308,10 @@ def test_the_package_shows_its_own_names():
     assert {"simulate", "devices", "Graph", "results"} <= set(shown)
     for name in rw.__all__:
         assert getattr(rw, name).__doc__, name
+    assert rw.__all__[:4] == ["rewire", "Graph", "simulate", "Simulation"]
+    text = pydoc.render_doc(rw, renderer=pydoc.plaintext)
+    index = text[:text.index("An example:")]
+    assert index.count("\n") < 25 and index.index("simulate()") < index.index("UsageError")
+    assert all(re.search(rf"\b{name}\b", index) for name in rw.__all__)
     for name in inspect.signature(rw.simulate).parameters:
         assert name == "graph" or re.search(rf"\n    ([a-z_]+, )*{name}[:,]", rw.simulate.__doc__)
