@@ -302,6 +302,17 @@ def test_bad_arguments_of_networks():
         rw.rewire(8, p="0.1")
 
 
+@pytest.mark.parametrize("graph, more, seed", [
+    (rw.rewire(8, p=0.1, seed=5), {}, 5), (rw.rewire(8, p=0.1, seed=5), {"seed": 1}, 1),
+    (rw.Graph([[0, 1], [1, 2]]), {}, 1)])
+def test_tune_has_the_default_seed_of_simulate(monkeypatch, graph, more, seed):
+    words = []
+    monkeypatch.setattr("rewise.tuning.call", lambda given, progress: words.extend(given) or
+                        '{"settings": [{}]}')
+    rw.tune(graph, 2.5, **more)
+    assert words[words.index("--seed") + 1] == seed
+
+
 def test_the_package_shows_its_own_names():
     shown = dir(rw)
     assert not {"os", "sys", "importlib", "TYPE_CHECKING"} & set(shown)
