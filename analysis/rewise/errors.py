@@ -77,7 +77,7 @@ def warn(notes, category=RuntimeWarning):
 # that are True or False, those whose values are strings, and those whose values are lists of
 # strings.
 _PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
-                 "recompute-damaged", "share-ranks", "share-route", "tile")
+                 "preset", "recompute-damaged", "share-ranks", "share-route", "tile")
 _RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed of rewire()"}
 _TRUTHS = ("exchange", "houdayer", "merge", "overwrite", "staggered")
 _TEXTS = ("cluster", "couplings", "device", "engine", "label-method", "local", "model", "parity",
@@ -108,6 +108,7 @@ def as_arguments(text, renamed=()):
             return f'{name}=["{value}"]'
         return name + rest
 
+    text = text.replace("cmake --preset cuda", "pip install . -C cmake.define.REWISE_CUDA=ON")
     return _ENGINES.sub(r'\1 or "\2"', _OPTION.sub(argument, text))
 
 

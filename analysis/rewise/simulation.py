@@ -8,7 +8,6 @@ any device and with any number of threads.
 """
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,19 +41,20 @@ def _settings(graph, temperature, **given):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
             settings[name] = arguments.whole(name, value, 0, 4096)
-        elif name in ("q", "replicas", "seed", "equilibrate", "measure", "every"):
-            settings[name] = arguments.whole(name, value)
+        elif name in ("q", "replicas", "seed", "measure", "every"):
+            settings[name] = arguments.whole(name, value, 0 if name in ("q", "seed") else 1)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
         elif name == "start" and not isinstance(value, str):
             settings |= {name: "given", "start_spins": value}
         elif name == "out":
             settings[name] = "" if value is None else arguments.path(name, value)
+        elif value is None and name in ("cluster", "wolff_method", "label_method"):
+            settings[name] = ""
         else:
-            settings[name] = "" if value is None else arguments.text(name, value)
+            settings[name] = arguments.text(name, value)
     if (engine := _core.engines().get(settings["engine"])) is not None:
-        warnings.warn(f"engine: '{settings['engine']}' has been renamed to '{engine}'",
-                      RuntimeWarning, stacklevel=3)
+        warn([f"warning: engine: '{settings['engine']}' has been renamed to '{engine}'"])
         settings["engine"] = engine
     if "start_spins" in settings:
         settings["start_spins"] = _start_spins(graph, settings, settings["start_spins"])
@@ -115,7 +115,7 @@ def temperatures(given):
         return {"temperature": arguments.reals("temperature", given)}
     if "count" not in given:
         return {"temperature": [], "temperature_range": temperature_range(given)}
-    low, high = temperature_range({key: given[key] for key in given if key != "count"})
+    low, high = temperature_range(given)
     count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
@@ -126,8 +126,8 @@ def temperatures(given):
 
 
 def temperature_range(given):
-    """(from, to) of a temperature={"from": .., "to": ..}."""
-    if set(given) != {"from", "to"}:
+    """(from, to) of a temperature={"from": .., "to": ..}, which may have a "count", too."""
+    if {*given} - {"count"} != {"from", "to"}:
         raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}} and, "
                          "for equal steps, {'from': 0.8, 'to': 2.0, 'count': 7})")
     return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
@@ -150,6 +150,7 @@ def _core_graph(graph):
     return graph._graph
 
 
+@arguments.checks_names()
 def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              exchange: bool = False, houdayer: bool = False, replicas: int = 32,
              measure: int = 1000, every: int = 1, equilibrate: int | str = 1000,
@@ -328,6 +329,8 @@ class Simulation:
     continue the same run.
     """
 
+    @arguments.checks_names(measure="record(measure, every)", every="record(measure, every)",
+                            equilibrate="run(cycles)", out="save(path)")
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
                  exchange: bool = False, houdayer: bool = False, replicas: int = 32,
                  model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,

@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import arguments
 from . import couplings as _couplings
 from .command import call
@@ -21,12 +23,16 @@ from .simulation import default_seed, temperatures
 def _temperatures(temperature, exchange):
     """The value of --temperature."""
     if not exchange:
+        if isinstance(temperature, Mapping) or np.ndim(temperature) > 0:
+            raise UsageError(f"temperature: {arguments.shown(temperature)} (tune() takes one "
+                             "number; several temperatures need exchange=True)")
         return repr(arguments.real("temperature", temperature))
     found = temperatures(temperature)
     chosen = found.get("temperature_range")
     return ":".join(map(repr, chosen)) if chosen else ",".join(map(repr, found["temperature"]))
 
 
+@arguments.checks_names(measure="budget", equilibrate="budget", schedule="schedules")
 def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
          exchange: bool = False, houdayer: bool = False, budget: float = 30,
          schedules: Sequence[str] | None = None, cluster: str | None = None,

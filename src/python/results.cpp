@@ -218,6 +218,7 @@ void bind_results(nb::module_& module) {
       .def("left_out", &left_out_of)
       .def("exchange", &exchange_of)
       .def("save", [](TaskData& task, const std::string& path) {
+        check_task_path(path);
         if (task.results.columns.empty() && task.bond_sum.time() > 0) {
           ResultRecord results;
           {

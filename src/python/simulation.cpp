@@ -295,10 +295,13 @@ TaskData Simulation::data() const {
   return data;
 }
 
+void check_task_path(const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".h5") return;
+  throw Error(ExitCode::usage, fmt::format("path: '{}' does not end in .h5", path));
+}
+
 void Simulation::save(const std::string& path) const {
-  if (std::filesystem::path(path).extension() != ".h5") {
-    throw Error(ExitCode::usage, fmt::format("'{}' does not end in .h5", path));
-  }
+  check_task_path(path);
   save_task(path, data());
 }
 

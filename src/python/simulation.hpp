@@ -79,6 +79,9 @@ Notes notes_of(const CheckedRun& run);
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes);
 
+// Throws Error(usage) unless the name of a task file ends in .h5.
+void check_task_path(const std::string& path);
+
 // A run that its caller advances. Callers must hold a SimulationLock.
 class Simulation {
  public:
