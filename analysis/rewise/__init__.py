@@ -1,13 +1,24 @@
-"""rewise: Ising and Potts spins on small-world rewired lattices.
+"""Ising and Potts spins on small-world rewired lattices.
+
+    rewire(), Graph          networks: rewired lattices, your own, files
+    simulate()               a run of one network: its Results, each an Observable with an error
+    Simulation               a run that you advance, for your own observables and spins
+    tune()                   the schedule of updates with the smallest errors, a Tuning
+    tc(), Study, Resamples   critical temperatures and sweeps over many networks
+    read_task(), Task        the series of a task file; Results.load() computes results from it
+    read_summary()           the results of a study; with_error(): 2.3772(4)
+    labels()                 connected components of an array or a network
+    devices()                the GPUs; DeviceSpins, DeviceSums: arrays in their memory
+    series, couplings        modules: errors of your own series; what J and h may be
+    Error                    base of UsageError, DataError, AbsentError, ModuleError, DeviceError,
+                             HeldError, FileError and Interrupted; a warning is TauWarning
+
+help(rewise.simulate) describes simulate(), and so on. An example:
 
     import rewise as rw
     g = rw.rewire(size=(64, 64), p=0.01, seed=1)
     r = rw.simulate(g, temperature=[2.3, 2.4, 2.5], measure=1000, equilibrate="auto")
     print(r.binder)                    # 0.5651(9), 0.37(2), ..
-
-Graphs: rewire(), Graph. Runs: simulate(), Simulation, with Results of Observables. Studies: tc(),
-Study, Resamples; tune(). Files: read_task(), read_summary(), Results.load(), Graph.load().
-Components: labels(). GPUs: devices(). Errors: Error and its subclasses, and TypeError.
 
 J = 1, k_B = 1, beta = 1/T; Ising H = -sum over bonds of s_i s_j, Potts H = -sum over bonds of
 delta(s_i, s_j). Observables are per site (formulas: help(rewise.results); methods:
@@ -31,7 +42,8 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
     from .errors import (AbsentError as AbsentError, DataError as DataError,
                          DeviceError as DeviceError, Error as Error, FileError as FileError,
                          HeldError as HeldError, Interrupted as Interrupted,
-                         ModuleError as ModuleError, UsageError as UsageError)
+                         ModuleError as ModuleError, TauWarning as TauWarning,
+                         UsageError as UsageError)
     from .files import (Task as Task, read_summary as read_summary, read_task as read_task,
                         with_error as with_error)
     from .graph import Graph as Graph, rewire as rewire
@@ -47,24 +59,24 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
-_FROM = {
-    "errors": ("Error", "UsageError", "DataError", "AbsentError", "ModuleError", "DeviceError",
-               "HeldError", "FileError", "Interrupted"),
-    "files": ("read_task", "read_summary", "with_error", "Task"),
-    "graph": ("Graph", "rewire"),
-    "simulation": ("Simulation", "simulate", "devices"),
-    "results": ("Observable", "Results"),
-    "study": ("Study", "tc"),
+_FROM = {  # the order of __all__: what a reader needs first
+    "graph": ("rewire", "Graph"),
+    "simulation": ("simulate", "Simulation", "devices"),
+    "results": ("Results", "Observable"),
+    "tuning": ("tune", "Tuning"),
+    "study": ("tc", "Study"),
     "resamples": ("Resamples",),
-    "tuning": ("Tuning", "tune"),
+    "files": ("read_task", "Task", "read_summary", "with_error"),
     "label": ("labels",),
     "device_spins": ("DeviceSpins", "DeviceSums"),
+    "errors": ("Error", "UsageError", "DataError", "AbsentError", "ModuleError", "DeviceError",
+               "HeldError", "FileError", "Interrupted", "TauWarning"),
 }
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names}
 
 _MODULES = {*_FROM, "couplings", "series", "_core"}
 
-__all__ = sorted(_MODULE_OF)
+__all__ = list(_MODULE_OF)
 
 
 def _module(name):

@@ -1,12 +1,16 @@
 """Checks and conversions of arguments. A wrong type raises TypeError, a wrong value UsageError; the
 message is one line that names the argument."""
 
+import difflib
+import functools
+import inspect
 import math
 import operator
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +20,36 @@ from .errors import UsageError
 Numbers = Sequence[float] | np.ndarray
 Reals = float | Numbers
 Path = str | os.PathLike[str]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Symbols in place of names of arguments.
+SYMBOLS = {"T": "temperature", "temp": "temperature", "beta": "temperature", "J": "couplings",
+           "h": "field", "L": "size", "N": "size"}
+
+
+def checks_names(**instead: str) -> Callable[[Function], Function]:
+    """Decorator: a keyword that the function does not have is a TypeError, which says what to use.
+    `instead`: names that readers expect -> what to use."""
+    def decorate(function):
+        known = list(inspect.signature(function).parameters)
+        title = function.__qualname__.removesuffix(".__init__")
+
+        @functools.wraps(function)
+        def call(*given, **named):
+            for name in named:
+                if name not in known:
+                    near = [SYMBOLS[name]] if SYMBOLS.get(name) in known else \
+                        difflib.get_close_matches(name, known, 1)
+                    hint = f"use {instead[name]}" if name in instead else \
+                        f"did you mean '{near[0]}'?" if near else \
+                        f"known: {', '.join(one for one in known if one != 'self')}"
+                    raise TypeError(f"{title}() got an unexpected keyword argument '{name}' "
+                                    f"({hint})")
+            return function(*given, **named)
+
+        return call
+
+    return decorate
 
 
 def shown(value):
@@ -25,16 +59,19 @@ def shown(value):
     return " ".join(repr(value).split())
 
 
-def whole(name, value, least=0, most=2**64 - 1, allowed=None):
-    """An int in least..most, which messages call `allowed`. NumPy integers and floats without a
-    fraction (1e4) are accepted."""
+def whole(name, value, least=0, most=None, allowed=None):
+    """An int in least..most (None: 2^64 - 1), which messages call `allowed`. NumPy integers and
+    floats without a fraction (1e4) are accepted."""
     try:
         exact = isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
         number = int(value) if exact else operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: {shown(value)} is not a whole number") from None
-    if not least <= number <= most:
-        raise UsageError(f"{name}: {number} is out of range ({allowed or f'{least}..{most}'})")
+    if not least <= number <= (2**64 - 1 if most is None else most):
+        if allowed is None:
+            allowed = f"{least} or more" if most is None and number < least else \
+                f"{least}..{'2^64 - 1' if most is None else most}"
+        raise UsageError(f"{name}: {number} is out of range ({allowed})")
     return number
 
 

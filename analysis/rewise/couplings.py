@@ -67,6 +67,9 @@ def applied(graph, **given):
     of the graph; the dict omits values that equal their default."""
     couplings, field = given["couplings"], given["field"]
     of_bonds, of_sites = not isinstance(couplings, str), np.ndim(field) > 0
+    if not of_bonds and couplings == "file" and graph.weights is None and graph.fields is None:
+        raise UsageError("couplings='file': the graph has no weights (give them to Graph(edges, "
+                         "weights=J), or use an array couplings=J)")
     if not of_bonds and not of_sites:
         return graph, _words(given)
     words = _words(given | {"couplings": "ferromagnet" if of_bonds else couplings,

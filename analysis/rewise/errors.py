@@ -3,7 +3,9 @@
 A message is one line: what is wrong, the value, what is allowed, and where the value came from."""
 
 import importlib
+import os
 import re
+import sys
 import warnings
 
 
@@ -52,14 +54,22 @@ class Interrupted(Error):
     status = 75
 
 
-def warn(notes):
-    """Issues a RuntimeWarning for each line of `notes` that begins with "warning: ". Returns these
-    lines, without this prefix and in the words of this package. The warning points to the code that
-    called the caller of this function."""
+class TauWarning(RuntimeWarning):
+    """The measurements are too few to determine an autocorrelation time tau: `tau` is a lower bound
+    and `tau_error` is NaN. Make more measurements."""
+
+
+def warn(notes, category=RuntimeWarning):
+    """Issues a warning for each line of `notes` that begins with "warning: ". Returns these lines,
+    without this prefix and in the words of this package. The warning points to the code that called
+    this package."""
     found = [as_arguments(note.removeprefix("warning: ")) for note in notes
              if note.startswith("warning: ")]
+    folder, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
+        frame, level = frame.f_back, level + 1
     for line in found:
-        warnings.warn(line, RuntimeWarning, stacklevel=3)
+        warnings.warn(line, category, stacklevel=level)
     return found
 
 
@@ -67,7 +77,7 @@ def warn(notes):
 # that are True or False, those whose values are strings, and those whose values are lists of
 # strings.
 _PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
-                 "recompute-damaged", "share-ranks", "share-route", "tile")
+                 "preset", "recompute-damaged", "share-ranks", "share-route", "tile")
 _RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed of rewire()"}
 _TRUTHS = ("exchange", "houdayer", "merge", "overwrite", "staggered")
 _TEXTS = ("cluster", "couplings", "device", "engine", "label-method", "local", "model", "parity",
@@ -98,6 +108,7 @@ def as_arguments(text, renamed=()):
             return f'{name}=["{value}"]'
         return name + rest
 
+    text = text.replace("cmake --preset cuda", "pip install . -C cmake.define.REWISE_CUDA=ON")
     return _ENGINES.sub(r'\1 or "\2"', _OPTION.sub(argument, text))
 
 

@@ -17,6 +17,7 @@ from .files import unpacked
 REWIRED = np.dtype([("bond", np.uint64), ("a", np.uint32), ("b", np.uint32)])
 
 
+@arguments.checks_names()
 def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str = "rewire",
            dim: int | None = None, parity: str = "checkerboard") -> "Graph":
     """Builds a rewired lattice.
@@ -62,13 +63,21 @@ class Graph:
             given = np.asarray(edges)
         except ValueError:
             raise UsageError("edges: some entries are not pairs (expected: [bonds, 2])") from None
+        if given.ndim == 0:
+            raise TypeError(f"edges: {arguments.shown(edges)} is not an array [bonds, 2] (files: "
+                            "Graph.load(path); others: Graph.from_networkx(), Graph.from_scipy())")
         if given.ndim != 2 or given.shape[1:] != (2,):
-            raise UsageError(f"edges: shape {given.shape} (expected: [bonds, 2])")
+            matrix = given.ndim == 2 and len(given) == given.shape[1] and len(given) > 0
+            more = "; adjacency matrices: Graph.from_scipy(scipy.sparse.csr_array(a))"
+            raise UsageError(f"edges: shape {given.shape} (expected: [bonds, 2]"
+                             f"{more if matrix else ''})")
         if given.dtype.kind not in "iu":
             raise TypeError(f"edges: site numbers must be integers, not {given.dtype}")
         if len(given) == 0:
             raise DataError("edges: there are no bonds")
         pairs = np.ascontiguousarray(given, dtype=np.int64)
+        if pairs.min() < 0:
+            raise DataError(f"edges: site {pairs.min()} is negative (sites are numbered from 0)")
         count = int(pairs.max()) + 1 if sites is None else arguments.whole("sites", sites)
         self._graph = _core.Graph.from_edges(pairs, max(count, 1),
                                              arguments.text("source", source))

@@ -37,7 +37,7 @@ def labels(what: np.ndarray | Graph, *, threshold: float | None = None, equal: b
         raise UsageError("occupied applies to graphs only")
     if equal and threshold is not None:
         raise UsageError("threshold cannot be combined with equal=True")
-    pixels = np.ascontiguousarray(what)
+    pixels = np.asarray(what, order="C")
     if pixels.dtype.kind not in "biuf":
         raise TypeError(f"labels: unsupported type {pixels.dtype} (allowed: booleans, integers, "
                         "floats)")

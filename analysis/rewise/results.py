@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arguments
-from .errors import AbsentError, UsageError, as_arguments, module, warn
+from .errors import AbsentError, TauWarning, UsageError, as_arguments, module, warn
 from .files import Named, unpacked, with_error
 
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
@@ -181,6 +181,9 @@ class Results:
     sizes of all clusters of Swendsen-Wang updates (analysis/README.md). A value is NaN if the run
     did not measure it, or if a check failed: see `status` and `reasons`. candidate() gives the
     value regardless of checks.
+
+    If the measurements are too few to determine tau, the first use of an observable issues a
+    TauWarning, once per object, which is kept in `warnings`.
     """
 
     energy: Observable
@@ -212,6 +215,7 @@ class Results:
     def __init__(self, data: _core.Data, warnings: Sequence[str] = ()):
         self._data = data
         self.warnings = list(warnings)
+        self._knows_tau = False  # _check_tau() was called
 
     @classmethod
     def load(cls, path: arguments.Path) -> "Results":
@@ -231,8 +235,22 @@ class Results:
     def _estimates(self):
         return self._data.estimates()
 
+    def _check_tau(self):
+        """Warns if tau of an accepted value is only a lower bound, at the first call."""
+        if self._knows_tau:
+            return
+        self._knows_tau = True
+        if text := self._estimates["undetermined_tau"]:
+            accepted = np.array([word == "ok" for word in self.status])
+            names = [name for name in KNOWN
+                     if (accepted & np.isfinite(self._estimates[name][2])
+                         & ~np.isfinite(self._estimates[name][3])).any()]
+            self.warnings += warn([f"warning: {text}: tau of {', '.join(names)} is a lower bound "
+                                   "there (make more measurements)"], TauWarning)
+
     def __getattr__(self, name):
         if name in KNOWN:
+            self._check_tau()
             accepted = np.array([word == "ok" for word in self.status])
             found = Observable(name, self.temperature,
                                np.where(accepted, self._estimates[name], np.nan))
@@ -320,6 +338,7 @@ class Results:
         """The estimate of an observable, also at temperatures where a check failed."""
         if name not in KNOWN:
             raise AbsentError(f"candidate: unknown name {name!r} (available: {', '.join(KNOWN)})")
+        self._check_tau()
         return Observable(name, self.temperature, self._estimates[name])
 
     @property

@@ -66,6 +66,9 @@ def jackknife(series_list, function):
     jackknife over replicas, or over blocks of time if there are few replicas. The value is
     corrected for bias: C and chi subtract the square of an average and would be too small for short
     series."""
+    if callable(series_list) or not callable(function):
+        raise TypeError("jackknife: the arguments are a list of series and a function of their "
+                        "averages: jackknife([e, e * e], lambda e, e2: e2 - e * e)")
     if len(series_list) == 0:
         raise UsageError("series_list: there are no series")
     times, replicas = _checked(series_list[0]).shape

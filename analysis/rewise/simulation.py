@@ -8,7 +8,6 @@ any device and with any number of threads.
 """
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,7 +22,9 @@ from .files import Named, unpacked
 from .graph import Graph
 from .results import Results
 
-Temperatures = arguments.Reals | Mapping[str, float]  # for type checkers
+# For type checkers.
+Temperatures = arguments.Reals | Mapping[str, float]
+Start = str | np.ndarray
 
 # Limit of the cycles of equilibrate="auto". The last window within it ends at cycle 102400.
 MOST_AUTO = 1 << 17
@@ -40,19 +41,65 @@ def _settings(graph, temperature, **given):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
             settings[name] = arguments.whole(name, value, 0, 4096)
-        elif name in ("q", "replicas", "seed", "equilibrate", "measure", "every"):
-            settings[name] = arguments.whole(name, value)
+        elif name in ("q", "replicas", "seed", "measure", "every"):
+            settings[name] = arguments.whole(name, value, 0 if name in ("q", "seed") else 1)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
+        elif name == "start" and not isinstance(value, str):
+            settings |= {name: "given", "start_spins": value}
         elif name == "out":
             settings[name] = "" if value is None else arguments.path(name, value)
+        elif value is None and name in ("cluster", "wolff_method", "label_method"):
+            settings[name] = ""
         else:
-            settings[name] = "" if value is None else arguments.text(name, value)
+            settings[name] = arguments.text(name, value)
     if (engine := _core.engines().get(settings["engine"])) is not None:
-        warnings.warn(f"engine: '{settings['engine']}' has been renamed to '{engine}'",
-                      RuntimeWarning, stacklevel=3)
+        warn([f"warning: engine: '{settings['engine']}' has been renamed to '{engine}'"])
         settings["engine"] = engine
+    if "start_spins" in settings:
+        settings["start_spins"] = _start_spins(graph, settings, settings["start_spins"])
     return settings
+
+
+def _start_spins(graph, settings, start):
+    """The spins of `start` as the engines take them, uint8 [temperature, replica, sites] in one
+    axis, without the axes that `start` does not have."""
+    if start is None or np.ndim(start) == 0:
+        raise TypeError(f"start: {arguments.shown(start)} is neither a string ('mixed', 'cold', "
+                        "'hot') nor an array of spins")
+    spins = np.asarray(start)
+    if spins.dtype.kind not in "biuf":
+        raise TypeError(f"start: an array of dtype {spins.dtype} has no spins (expected: whole "
+                        "numbers)")
+    counts = settings["replicas"], graph.sites
+    if "temperature_range" not in settings:
+        counts = len(settings["temperature"]), *counts
+    lattice = tuple(graph.extents[::-1])
+    own = spins.shape
+    if lattice and own[-len(lattice):] == lattice:
+        own = (*own[:-len(lattice)], graph.sites)
+    if own not in [counts[k:] for k in range(len(counts))]:
+        places = f"[*extents reversed] = {lattice} or " if lattice else ""
+        before = f"[replica] = ({settings['replicas']},)"
+        if len(counts) == 3:
+            before += f" or [temperature, replica] = {counts[:2]}"
+        raise UsageError(f"start: an array of shape {spins.shape} (expected: {places}[sites] = "
+                         f"({graph.sites},), or these axes after {before})")
+    allowed = "0 and 1, or -1 and 1"
+    low, most = 0, 1
+    if settings["model"] == "potts":
+        most = settings["q"] - 1
+        allowed = f"0..{most}"
+    elif spins.dtype.kind != "b" and (spins == -1).any():
+        low, allowed = -1, "-1 and 1, or 0 and 1"
+    wrong = (spins < low) | (spins > most)
+    if spins.dtype.kind == "f":
+        wrong |= spins != np.floor(spins)
+    if low == -1:
+        wrong |= spins == 0
+    if wrong.any():
+        raise UsageError(f"start: invalid spin {spins[wrong].flat[0]} (allowed: {allowed})")
+    return np.ascontiguousarray(np.maximum(spins, 0), dtype=np.uint8).ravel()
 
 
 def default_seed(graph):
@@ -68,7 +115,7 @@ def temperatures(given):
         return {"temperature": arguments.reals("temperature", given)}
     if "count" not in given:
         return {"temperature": [], "temperature_range": temperature_range(given)}
-    low, high = temperature_range({key: given[key] for key in given if key != "count"})
+    low, high = temperature_range(given)
     count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
@@ -79,8 +126,8 @@ def temperatures(given):
 
 
 def temperature_range(given):
-    """(from, to) of a temperature={"from": .., "to": ..}."""
-    if set(given) != {"from", "to"}:
+    """(from, to) of a temperature={"from": .., "to": ..}, which may have a "count", too."""
+    if {*given} - {"count"} != {"from", "to"}:
         raise UsageError(f"temperature: {dict(given)!r} (allowed: {{'from': 0.8, 'to': 2.0}} and, "
                          "for equal steps, {'from': 0.8, 'to': 2.0, 'count': 7})")
     return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
@@ -103,11 +150,12 @@ def _core_graph(graph):
     return graph._graph
 
 
+@arguments.checks_names()
 def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              exchange: bool = False, houdayer: bool = False, replicas: int = 32,
              measure: int = 1000, every: int = 1, equilibrate: int | str = 1000,
              model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
-             start: str = "mixed", seed: int | None = None, engine: str = "auto",
+             start: Start = "mixed", seed: int | None = None, engine: str = "auto",
              device: str = "auto", threads: int = 0, wolff_method: str | None = None,
              label_method: str | None = None,
              couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
@@ -140,8 +188,11 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011, bytespin engine); None: the one
         that `schedule` names, else "wolff".
-    start: "mixed" (replicas 0, 2, 4, .. ordered, the others random), "cold" (all ordered) or "hot"
-        (all random).
+    start: "mixed" (replicas 0, 2, 4, .. ordered, the others random), "cold" (all ordered), "hot"
+        (all random), or an array of spins, of one replica, from which all start: [sites] or
+        [*extents reversed], such as [y, x]; or with these axes after [replica] or [temperature,
+        replica], as Simulation.spins. Ising 0 and 1, or -1 and 1; Potts 0..q - 1. Only "mixed"
+        allows the comparison of ordered and random starts.
     seed: of the random numbers of the run, 0..2^64 - 1. None: that of the graph if it was built by
         rewire(), else 1. Runs with the same seed share random numbers, also on different graphs, so
         that their errors are correlated: give different seeds to runs that are averaged. HeldError
@@ -170,8 +221,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
 
     If a check fails at a temperature (hot and cold starts still differ, or errors are
     underestimated), the values there are NaN, and Results.status and Results.reasons say why.
-    Warnings are RuntimeWarnings and are kept in Results.warnings. One of them says at which
-    temperatures the measurements are too few to determine tau, which is then a lower bound
+    Warnings are RuntimeWarnings and are kept in Results.warnings. A TauWarning, which is one, says
+    at which temperatures the measurements are too few to determine tau, which is then a lower bound
     (help(rewise.Observable)). Errors: UsageError; HeldError if `out` contains another run;
     DataError if it is damaged; Error if equilibrate="auto" finds no equilibrium within 102400
     cycles.
@@ -197,13 +248,15 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
-    return Results(data, warn(notes))
+    results = Results(data, warn(notes))
+    results._check_tau()
+    return results
 
 
 def _simulate_auto(core, settings, progress):
     if settings["out"]:
         raise UsageError("out: requires a fixed number of cycles to equilibrate, not 'auto'")
-    if settings["start"] != "mixed" or settings["replicas"] < 4:
+    if settings["start"] != "mixed" or settings["replicas"] < 4:  # spins are "given"
         raise UsageError("equilibrate: 'auto' requires at least two replicas of each start "
                          "(start='mixed', at least 4 replicas)")
     if settings["measure"] == 0:
@@ -269,12 +322,19 @@ class Simulation:
     may interrupt a cycle; the next call completes that cycle first. Handlers of other signals may
     call save() and read properties while the simulation runs, so that a job can write a checkpoint
     before it is killed. In these handlers, calls that change the simulation raise UsageError.
+
+    Simulation(.., start=other.spins) starts from the spins of another simulation, such as one at
+    another temperature. It is a new run: its cycles count from 0. Give it another seed, because
+    with the same seed it uses the random numbers that made these spins. save() and restore()
+    continue the same run.
     """
 
+    @arguments.checks_names(measure="record(measure, every)", every="record(measure, every)",
+                            equilibrate="run(cycles)", out="save(path)")
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
                  exchange: bool = False, houdayer: bool = False, replicas: int = 32,
                  model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
-                 start: str = "mixed", seed: int | None = None, engine: str = "auto",
+                 start: Start = "mixed", seed: int | None = None, engine: str = "auto",
                  device: str = "auto", threads: int = 0, wolff_method: str | None = None,
                  label_method: str | None = None,
                  couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,

@@ -586,6 +586,9 @@ def toml_text(config):
     return "\n".join(lines) + "\n"
 
 
+@arguments.checks_names(temperature="sampling={'temperatures': ..}",
+                        measure="sampling={'measure': ..}", replicas="sampling={'replicas': ..}",
+                        engine="sampling={'engine': ..}", schedule="sampling={'schedule': ..}")
 def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
        target_error: float | None = None, folder: arguments.Path | None = None,
        rule: str = "rewire", seed: int = 1, graphs: int | Sequence[int] | None = None,

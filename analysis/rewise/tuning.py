@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import arguments
 from . import couplings as _couplings
 from .command import call
@@ -15,23 +17,27 @@ from .display import Picture, aligned, table_html
 from .errors import UsageError, module
 from .files import schedule_label, value_and_error, with_error
 from .graph import Graph
-from .simulation import temperatures
+from .simulation import default_seed, temperatures
 
 
 def _temperatures(temperature, exchange):
     """The value of --temperature."""
     if not exchange:
+        if isinstance(temperature, Mapping) or np.ndim(temperature) > 0:
+            raise UsageError(f"temperature: {arguments.shown(temperature)} (tune() takes one "
+                             "number; several temperatures need exchange=True)")
         return repr(arguments.real("temperature", temperature))
     found = temperatures(temperature)
     chosen = found.get("temperature_range")
     return ":".join(map(repr, chosen)) if chosen else ",".join(map(repr, found["temperature"]))
 
 
+@arguments.checks_names(measure="budget", equilibrate="budget", schedule="schedules")
 def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
          exchange: bool = False, houdayer: bool = False, budget: float = 30,
          schedules: Sequence[str] | None = None, cluster: str | None = None,
          model: str = "ising", q: int = 2, local: str = "auto", engine: str = "auto",
-         replicas: int = 0, device: str = "auto", threads: int = 0, seed: int = 1,
+         replicas: int = 0, device: str = "auto", threads: int = 0, seed: int | None = None,
          keep_all: bool = False,
          couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
          on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
@@ -49,6 +55,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
     cluster: "wolff", "swendsen-wang" or "few-cluster"; None: the first two.
     couplings, field, on, negative, shortcut_strength, coupling_seed, field_random, field_width: as
         simulate().
+    seed: of the random numbers; None: that of the graph if it was built by rewire(), else 1.
     keep_all: measure all schedules to the end, instead of dropping slow ones early.
 
     Schedules are ranked by `worth`, the number of independent measurements of m^2 and U per second
@@ -71,7 +78,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
              "--engine", arguments.text("engine", engine), "--device",
              arguments.text("device", device), "--replicas", arguments.whole("replicas", replicas),
              "--threads", arguments.whole("threads", threads), "--seed",
-             arguments.whole("seed", seed)]
+             arguments.whole("seed", default_seed(graph) if seed is None else seed)]
     if model == "potts":
         words += ["--q", arguments.whole("q", q)]
     if cluster is not None:

@@ -30,7 +30,7 @@ AddedCommand add_clusters_command(CLI::App& program) {
   add_whole(app, "--measure", options->measure, 8, std::uint64_t{1} << 40, "clusters per replica");
   add_text(app, "--fit", options->fit, "FROM:TO",
            "fit the power law to these sizes, such as 10:500; TO 0:\nN/50, with N sites");
-  return {&app, [options] { return run_curves(*options, "clusters", measure_clusters); }};
+  return curve_command(app, options, "clusters", measure_clusters);
 }
 
 }  // namespace rewise

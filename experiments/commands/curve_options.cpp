@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "src/base/count_text.hpp"
 #include "src/study/config.hpp"
@@ -60,7 +61,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   check_replicas(spec.engine, o.replicas, "--replicas");
   spec.replicas = static_cast<std::uint32_t>(o.replicas);
   if (o.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
-  spec.seed = o.seed;
+  spec.seed = o.own_seed ? o.seed : default_seed(spec.graph);
   const bool words = traits(spec.engine).word > 1;
   const char* usual = words && !spec.model.is_ferromagnet() ? "1:0" : "1:8";
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
@@ -107,45 +108,6 @@ void write_curves(const CurveSet& set, const std::string& folder) {
   write_text_file(path / "metrics.csv", metrics_csv(set));
 }
 
-}  // namespace
-
-void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules,
-                       const std::string& temperatures) {
-  o.schedule = schedules;
-  begin_group(app, "Graph");
-  LatticeHelp help;
-  help.seed = "seed of the first graph";
-  help.most_seed = kMaxSeed - (1u << 20);
-  add_lattice_options(app, o, help);
-  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are consecutive");
-  begin_group(app, "Sampling");
-  add_temperatures(app, o.temperature, temperatures);
-  add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
-           "updates to compare: M:W, or glauber/M:W,\n"
-           "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
-  add_model_options(app, o);
-  add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
-  add_key(app, "study.seed", o.seed, 0, kMaxSeed, "for spins and updates (graphs: --graph-seed)");
-  begin_group(app, "Machine");
-  add_key(app, "sampling.engine", o.engine);
-  add_key(app, "run.device", o.device);
-  add_threads(app, o.threads, help_lines(setting("run.threads").help));
-  add_key(app, "run.time_limit", o.time_limit);
-  begin_group(app, "Output");
-  add_text(app, "--out", o.out, "DIR", "folder for curves.json, CSV files and plots");
-  add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
-  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
-  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
-  begin_group(app, "Sampling");
-}
-
-void add_prepare_options(CLI::App& app, CurveOptions& o) {
-  add_text(app, "--prepare", o.prepare, "MIX",
-           "schedule of the equilibration [1:8; 1:0 with couplings in\nthe multispin engine]");
-  add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
-            "cycles with the schedule --prepare before the curves\nbegin");
-}
-
 ExitCode run_curves(const CurveOptions& options, const std::string& name,
                     const CurveMeasurement& measure) {
   CurveSpec spec = make_spec(options);
@@ -190,6 +152,54 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   write_curves(set, options.out);
   fmt::print(stderr, "written to {}\n", options.out);
   return options.plots ? draw_plots({options.out}) : ExitCode::done;
+}
+
+}  // namespace
+
+void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedules,
+                       const std::string& temperatures) {
+  o.schedule = schedules;
+  begin_group(app, "Graph");
+  LatticeHelp help;
+  help.seed = "seed of the first graph";
+  help.most_seed = kMaxSeed - (1u << 20);
+  add_lattice_options(app, o, help);
+  add_key(app, "lattice.graphs", o.graphs, 1, 1u << 16, "their seeds are consecutive");
+  begin_group(app, "Sampling");
+  add_temperatures(app, o.temperature, temperatures);
+  add_text(app, "--schedule", o.schedule, "MIX[,MIX..]",
+           "updates to compare: M:W, or glauber/M:W,\n"
+           "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
+  add_model_options(app, o);
+  add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed,
+          "for spins and updates [that of the first graph, --graph-seed]");
+  begin_group(app, "Machine");
+  add_key(app, "sampling.engine", o.engine);
+  add_key(app, "run.device", o.device);
+  add_threads(app, o.threads, help_lines(setting("run.threads").help));
+  add_key(app, "run.time_limit", o.time_limit);
+  begin_group(app, "Output");
+  add_text(app, "--out", o.out, "DIR", "folder for curves.json, CSV files and plots");
+  add_flag(app, "--overwrite", o.overwrite, "replace DIR/curves.json if it exists");
+  add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
+  add_flag(app, "--json", o.json, "print one JSON object, nothing else");
+  begin_group(app, "Sampling");
+}
+
+void add_prepare_options(CLI::App& app, CurveOptions& o) {
+  add_text(app, "--prepare", o.prepare, "MIX",
+           "schedule of the equilibration [1:8; 1:0 with couplings in\nthe multispin engine]");
+  add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
+            "cycles with the schedule --prepare before the curves\nbegin");
+}
+
+AddedCommand curve_command(CLI::App& app, std::shared_ptr<CurveOptions> options,
+                           const std::string& name, CurveMeasurement measure) {
+  return {&app, [&app, options = std::move(options), name, measure = std::move(measure)] {
+            options->own_seed = is_given(app, "--seed");
+            return run_curves(*options, name, measure);
+          }};
 }
 
 }  // namespace rewise

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "experiments/console/commands.hpp"
@@ -20,6 +21,7 @@ struct CurveOptions : LatticeOptions, ModelOptions {
   std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
   bool exchange = false, houdayer = false, linear = false, json = false, plots = true,
        overwrite = false;
+  bool own_seed = true;  // false: --seed is not given
 };
 
 // Common options: lattice, temperatures, schedules, engine and output. `temperatures`: more help of
@@ -32,9 +34,9 @@ void add_prepare_options(CLI::App& app, CurveOptions& options);
 using CurveMeasurement =
     std::function<CurveSet(const CurveSpec& spec, const StopToken& stop, Progress& progress)>;
 
-// Checks the options, measures, prints the table or the JSON object and writes --out: curves.json,
-// one CSV per table, metrics.csv and plots/.
-ExitCode run_curves(const CurveOptions& options, const std::string& name,
-                    const CurveMeasurement& measure);
+// The command: checks the options, measures, prints the table or the JSON object and writes --out:
+// curves.json, one CSV per table, metrics.csv and plots/.
+AddedCommand curve_command(CLI::App& app, std::shared_ptr<CurveOptions> options,
+                           const std::string& name, CurveMeasurement measure);
 
 }  // namespace rewise

@@ -49,7 +49,7 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
   add_whole(app, "--origins", options->origins, 1, 1u << 20,
             "number of consecutive measurements of this length per\nreplica");
-  return {&app, [options] { return run_curves(*options, "decorrelate", measure_decorrelation); }};
+  return curve_command(app, options, "decorrelate", measure_decorrelation);
 }
 
 }  // namespace rewise

@@ -34,7 +34,7 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
             "number of timed runs, whose median is reported: one\nper graph, then repeats of the "
             "same updates");
   add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
-  return {&app, [options] { return run_curves(*options, "equilibrate", measure_equilibration); }};
+  return curve_command(app, options, "equilibrate", measure_equilibration);
 }
 
 }  // namespace rewise

@@ -40,9 +40,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.equilibrate", o.equilibrate);
   add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
   add_key(app, "sampling.every", o.every);
-  add_key(app, "study.seed", o.seed, 0, kMaxSeed,
-          "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same "
-          "seed share random numbers");
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed, kSeedHelp);
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
   add_model_options(app, o);
@@ -189,9 +187,8 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.replicas = static_cast<std::uint32_t>(options.replicas);
   if (options.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
   spec.start = parse_start(options.start, "--start");
-  // Runs of different networks are averaged: they need random numbers that are not the same.
-  const GraphSpec& network = spec.imported ? spec.imported->spec() : spec.graph;
-  spec.seed = options.own_seed ? options.seed : network.rule == Rule::imported ? 1 : network.seed;
+  spec.seed = options.own_seed ? options.seed
+                               : default_seed(spec.imported ? spec.imported->spec() : spec.graph);
   if (schedule) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {

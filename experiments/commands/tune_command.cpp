@@ -74,6 +74,7 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   MethodWords methods;
   bool exchange = false, houdayer = false, json = false, plots = true, keep_all = false,
        overwrite = false;
+  bool own_seed = true;  // false: --seed is not given
 };
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
@@ -180,7 +181,6 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   spec.schedule.exchange = options.exchange;
   spec.schedule.houdayer = options.houdayer;
   spec.engine = engine_of(options);
-  spec.seed = options.seed;
   const auto local = local_or_auto(options.local, "--local");
   const bool imported = !options.graph.empty();
   const int dim = imported ? 0 : static_cast<int>(options.dim);
@@ -212,6 +212,8 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     spec.graph = lattice_spec(options, ", or --graph FILE");
     spec.local = local.value_or(local_update_for(dim));
   }
+  spec.seed = options.own_seed ? options.seed
+                               : default_seed(spec.imported ? spec.imported->spec() : spec.graph);
   std::vector<TaskSpec> list;
   std::vector<double> given;
   for (const std::string& p : split_list(options.p)) {
@@ -466,7 +468,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
       "replicas per temperature, an even number with --exchange;\n0: 32 of the multispin "
       "engine, on CUDA as many as fill\nthe device; 8 of the bytespin engine, on CUDA 4, with\n"
       "--exchange 16");
-  add_key(app, "study.seed", o.seed, 0, kMaxSeed, "for spins and updates (graphs: --graph-seed)");
+  add_key(app, "study.seed", o.seed, 0, kMaxSeed, kSeedHelp);
 }
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
@@ -502,6 +504,7 @@ AddedCommand add_tune_command(CLI::App& program) {
   return {&app, [options, &app] {
             refuse_beside(app, "--graph",
                           {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
+            options->own_seed = is_given(app, "--seed");
             return run_tune(*options);
           }};
 }

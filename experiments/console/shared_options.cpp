@@ -121,6 +121,10 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
   return spec;
 }
 
+std::uint64_t default_seed(const GraphSpec& network) {
+  return network.rule == Rule::imported ? 1 : network.seed;
+}
+
 void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file_option) {
   add_key(app, "lattice.first_site", o.first_site);
   add_key(app, "lattice.ignore", o.ignore);

@@ -57,6 +57,13 @@ void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHe
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        bool bitlattice = false);
 
+// The seed of spins and updates without --seed: that of the network, because averages over runs of
+// different networks need random numbers that are not the same; 1 for graphs without a seed.
+std::uint64_t default_seed(const GraphSpec& network);
+inline constexpr const char* kSeedHelp =
+    "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same seed "
+    "share random numbers";
+
 // How a graph's file is read.
 struct GraphFileOptions {
   std::string first_site, ignore;

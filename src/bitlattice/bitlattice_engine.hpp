@@ -62,6 +62,7 @@ class BitlatticeEngine : public EngineBase {
   void hash_part(std::size_t replica, const std::function<void(Bytes)>& hash) const final;
   bool hashed_as_saved() const final { return false; }
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final;
+  void pack_replica(std::size_t replica, Bytes spins, std::span<std::uint8_t> part) const final;
   std::vector<std::uint64_t> save_sums() const final { return {}; }
   bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
   bool under_way() const final { return sweeps_ahead_ > 0; }

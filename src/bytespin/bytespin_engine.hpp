@@ -2,6 +2,7 @@
 // and the plan that they share (plan.hpp).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
@@ -34,6 +35,9 @@ class BytespinEngine : public EngineBase {
  private:
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final {
     read_part(replica, out);
+  }
+  void pack_replica(std::size_t, Bytes spins, std::span<std::uint8_t> part) const final {
+    std::copy(spins.begin(), spins.end(), part.begin());
   }
   Bytes position(std::size_t replica) const final;
   bool set_position(std::size_t replica, Bytes bytes) final;

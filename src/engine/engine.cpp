@@ -15,7 +15,7 @@ namespace rewise {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCluster{"wolff", "swendsen-wang", "few-cluster"};
-constexpr std::array<std::string_view, 3> kStart{"mixed", "cold", "hot"};
+constexpr std::array<std::string_view, 4> kStart{"mixed", "cold", "hot", "given"};
 
 std::uint32_t parse_count(std::string_view part, std::string_view text, std::string_view origin) {
   const auto value = whole_number(part);
@@ -39,6 +39,9 @@ ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origi
   return static_cast<ClusterUpdate>(parse_word(text, kCluster, "cluster update", origin));
 }
 Start parse_start(std::string_view text, std::string_view origin) {
+  return static_cast<Start>(parse_word(text, std::span(kStart).first(3), "start", origin));
+}
+Start parse_stored_start(std::string_view text, std::string_view origin) {
   return static_cast<Start>(parse_word(text, kStart, "start", origin));
 }
 

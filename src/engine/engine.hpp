@@ -27,8 +27,9 @@ namespace rewise {
 
 enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
 // mixed: even replicas start cold (ordered), odd ones hot (random). If both halves agree, they are
-// in equilibrium.
-enum class Start { mixed, cold, hot };
+// in equilibrium. given: the engine starts cold, and its caller replaces the spins
+// (Engine::write_spins, Engine::restore).
+enum class Start { mixed, cold, hot, given };
 
 inline bool starts_hot(Start start, std::uint32_t replica) {
   return start == Start::hot || (start == Start::mixed && replica % 2 == 1);
@@ -38,7 +39,8 @@ std::string_view to_string(ClusterUpdate update);
 std::string_view to_string(Start start);
 // Throws Error(usage) with the nearest known word; `origin` is the option or key.
 ClusterUpdate parse_cluster_update(std::string_view text, std::string_view origin);
-Start parse_start(std::string_view text, std::string_view origin);
+Start parse_start(std::string_view text, std::string_view origin);  // not `given`
+Start parse_stored_start(std::string_view text, std::string_view origin);
 
 // Few-cluster updates.
 struct FewCluster {
@@ -179,6 +181,10 @@ class Engine {
   // The spins of one replica, in site order: Ising 0 (down) or 1 (up), Potts 0..q-1.
   virtual void spins(std::uint32_t temperature, std::uint32_t replica,
                      std::span<std::uint8_t> out) const = 0;  // [sites]
+  // Replaces the spins before the first step: [T][R][sites], [R][sites] for all temperatures or
+  // [sites] for all replicas, with the values that spins() returns. Throws Error(usage) for other
+  // sizes and values.
+  virtual void write_spins(std::span<const std::uint8_t> spins) = 0;
 
   // Multi-spin coding: the spins of all replicas, [T][R/32][site], with 32 replicas in the bits of
   // a word. Empty for engines that store spins in another way.

@@ -258,6 +258,31 @@ void EngineBase::spins(std::uint32_t temperature, std::uint32_t replica,
   read_replica(std::size_t{temperature} * spec_.replicas + replica, out);
 }
 
+void EngineBase::write_spins(Bytes spins) {
+  const std::uint64_t each = spec_.replicas * sites_, all = replicas_ * sites_;
+  if (spins.size() != sites_ && spins.size() != each && spins.size() != all) {
+    throw Error(ExitCode::usage,
+                fmt::format("start: {} spins (allowed: {} for all replicas, {} for all "
+                            "temperatures, or {})",
+                            spins.size(), sites_, each, all));
+  }
+  const std::uint32_t states = spec_.model.q;
+  const auto invalid =
+      std::find_if(spins.begin(), spins.end(), [&](std::uint8_t s) { return s >= states; });
+  if (invalid != spins.end()) {
+    throw Error(ExitCode::usage,
+                fmt::format("start: invalid spin {} (allowed: 0..{})", *invalid, states - 1));
+  }
+  const std::size_t in_part = replicas_ / parts();
+  for (std::size_t part = 0; part < parts(); ++part) {
+    std::vector<std::uint8_t> packed(part_bytes_, 0);
+    for (std::size_t replica = part * in_part; replica < (part + 1) * in_part; ++replica) {
+      pack_replica(replica, spins.subspan(replica * sites_ % spins.size(), sites_), packed);
+    }
+    write_part(part, packed);
+  }
+}
+
 void EngineBase::hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const {
   std::vector<std::uint8_t> spins(part_bytes_);
   read_part(part, spins);

@@ -31,6 +31,7 @@ class EngineBase : public Engine {
   void restore(const EngineState& state) final;
   void spins(std::uint32_t temperature, std::uint32_t replica,
              std::span<std::uint8_t> out) const final;
+  void write_spins(std::span<const std::uint8_t> spins) final;
   std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
   Work work() const final { return work_; }
   // True after an advance() that was stopped before its end, in this process or before the state
@@ -51,6 +52,10 @@ class EngineBase : public Engine {
   virtual void hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const;
   virtual bool hashed_as_saved() const { return true; }
   virtual void read_replica(std::size_t replica, std::span<std::uint8_t> out) const = 0;  // [sites]
+  // The inverse: adds the spins of a replica, [sites], to the saved form of its part, in which they
+  // are 0 before.
+  virtual void pack_replica(std::size_t replica, Bytes spins,
+                            std::span<std::uint8_t> part) const = 0;
   // Throws Error(data) if saved spins, [parts][part_bytes], are invalid.
   virtual void check_spins(Bytes) const {}
   // The cluster sums in the saved form. restore_sums() returns false for a wrong number of words.

@@ -155,6 +155,15 @@ void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> 
   });
 }
 
+// A saved word has the bit of replica r in byte r / 8, because words are little-endian.
+void MultispinEngine::pack_replica(std::size_t replica, Bytes spins,
+                                   std::span<std::uint8_t> part) const {
+  const std::size_t r = replica % kReplicas, first = r / 8;
+  for (std::size_t site = 0; site < spins.size(); ++site) {
+    part[4 * site + first] |= static_cast<std::uint8_t>(spins[site] << r % 8);
+  }
+}
+
 // Saves the cluster sums in this order: sizes; Swendsen-Wang: quartic sums, low and high; graphs
 // with weights: sums with weights; sums over pairs of clusters; the number of updates in the sums.
 std::vector<std::uint64_t> MultispinEngine::save_sums() const {

@@ -76,6 +76,7 @@ class MultispinEngine : public EngineBase {
   void read_part(std::size_t word_group, std::span<std::uint8_t> out) const final;
   void write_part(std::size_t word_group, Bytes spins) final;
   void read_replica(std::size_t replica, std::span<std::uint8_t> out) const final;
+  void pack_replica(std::size_t replica, Bytes spins, std::span<std::uint8_t> part) const final;
   std::vector<std::uint64_t> save_sums() const final;
   bool restore_sums(std::span<const std::uint64_t> words) final;
   Bytes position(std::size_t word_group) const final;

@@ -55,7 +55,8 @@ nb::dict columns_of(const TaskData& task) {
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
-// the results of a run's checks (src/study/run_check.hpp); values are returned in all cases.
+// the results of a run's checks (src/study/run_check.hpp), "undetermined_tau" the text of a warning
+// or ""; values are returned in all cases.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {
@@ -116,6 +117,7 @@ nb::dict estimates_of(const TaskData& task) {
   all["reasons"] = std::move(reasons);
   all["hot_cold_z"] = array_of(std::move(z));
   all["block_length"] = array_of(std::move(block_length));
+  all["undetermined_tau"] = undetermined_tau(run);
   return all;
 }
 
@@ -216,6 +218,7 @@ void bind_results(nb::module_& module) {
       .def("left_out", &left_out_of)
       .def("exchange", &exchange_of)
       .def("save", [](TaskData& task, const std::string& path) {
+        check_task_path(path);
         if (task.results.columns.empty() && task.bond_sum.time() > 0) {
           ResultRecord results;
           {

@@ -77,7 +77,8 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   check_replicas(spec.engine, settings.replicas, "replicas");
   spec.replicas = static_cast<std::uint32_t>(settings.replicas);
   if (settings.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
-  spec.start = parse_start(settings.start, "start");
+  spec.start = settings.start_spins ? Start::given : parse_start(settings.start, "start");
+  spec.start_spins = settings.start_spins;
   spec.seed = settings.seed;
   spec.schedule.exchange = settings.exchange;
   spec.schedule.houdayer = settings.houdayer;
@@ -125,7 +126,6 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
 
 Notes notes_of(const CheckedRun& run) {
   Notes notes = rewise::warnings_of(run);
-  if (const std::string few = undetermined_tau(run); !few.empty()) notes.push_back(few);
   for (std::string& line : notes) line.insert(0, "warning: ");
   return notes;
 }

@@ -34,6 +34,7 @@ Simulation::Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec,
   options.stop = [this] { return stop_ || now() > until_; };
   engine_ = make_engine(spec_.engine, needs_graph(spec_) ? graph_.get() : nullptr,
                         spec_.graph.extents, engine_spec(spec_), options);
+  if (spec_.start_spins) engine_->write_spins(*spec_.start_spins);
   data_.configuration = configuration_of(spec_);
   data_.graph = needs_graph(spec_) ? graph_record(*graph_) : regular_record(spec_);
   data_.temperature = spec_.temperatures;
@@ -81,7 +82,6 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.local = text("sampling.local", "metropolis");
   settings.cluster = text("sampling.cluster", "wolff");
   settings.replicas = data.replicas;
-  settings.start = text("sampling.start", "mixed");
   settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
   settings.engine = to_string(parse_engine(text("sampling.engine", "multispin"), "engine"));
   settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
@@ -100,7 +100,8 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
     lattice.rule = parse_rule(data.graph.rule);
     lattice.seed = data.graph.seed;
   }
-  const TaskSpec spec = task_spec(lattice, graph, settings);
+  TaskSpec spec = task_spec(lattice, graph, settings);
+  spec.start = start_of(data);
   std::unique_ptr<Simulation> simulation(new Simulation(graph, spec, settings));
   simulation->engine_->restore({data.state.engine, data.state.step, data.state.bytes});
   simulation->cycles_ = data.state.cycles;
@@ -294,10 +295,13 @@ TaskData Simulation::data() const {
   return data;
 }
 
+void check_task_path(const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".h5") return;
+  throw Error(ExitCode::usage, fmt::format("path: '{}' does not end in .h5", path));
+}
+
 void Simulation::save(const std::string& path) const {
-  if (std::filesystem::path(path).extension() != ".h5") {
-    throw Error(ExitCode::usage, fmt::format("'{}' does not end in .h5", path));
-  }
+  check_task_path(path);
   save_task(path, data());
 }
 

@@ -35,6 +35,7 @@ struct Settings {
   std::string schedule = "1:1", local = "auto", cluster;
   std::uint64_t replicas = 32;
   std::string start = "mixed";
+  std::shared_ptr<const std::vector<std::uint8_t>> start_spins;  // replaces `start` (TaskSpec)
   std::uint64_t seed = 1;
   std::string engine = "auto", device = "auto";
   std::uint64_t threads = 0;
@@ -71,12 +72,15 @@ inline bool on_device(const EngineOptions& options) {
   return !options.devices.empty() || options.device >= 0;
 }
 
-// Problems of the results, in the words of `rewise run`.
+// Problems of the results, in the words of `rewise run`, without undetermined_tau().
 Notes notes_of(const CheckedRun& run);
 
 // `rewise run` without its output: equal settings give an equal trajectory hash. Throws Error.
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes);
+
+// Throws Error(usage) unless the name of a task file ends in .h5.
+void check_task_path(const std::string& path);
 
 // A run that its caller advances. Callers must hold a SimulationLock.
 class Simulation {

@@ -41,6 +41,13 @@ Settings settings_of(const nb::dict& given) {
   take("cluster", s.cluster);
   take("replicas", s.replicas);
   take("start", s.start);
+  if (given.contains("start_spins")) {
+    const auto spins =
+        nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(
+            given["start_spins"]);
+    s.start_spins = std::make_shared<const std::vector<std::uint8_t>>(spins.data(),
+                                                                      spins.data() + spins.size());
+  }
   take("seed", s.seed);
   take("engine", s.engine);
   take("device", s.device);

@@ -200,6 +200,7 @@ void ClaimedTask::attach(Engine& engine) {
       throw Error(ExitCode::data, "its state does not match its hash");
     });
   } else {
+    if (spec().start_spins) engine.write_spins(*spec().start_spins);
     data_.provenance["start"] = utc_time();
   }
   source_.clear();

@@ -59,11 +59,15 @@ Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magne
   return member_rows(means, dependence);
 }
 
+Start start_of(const TaskData& data) {
+  const auto key = data.configuration.find("sampling.start");
+  return key == data.configuration.end() ? Start::mixed
+                                         : parse_stored_start(key->second, "task file");
+}
+
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
                                                            Dependence dependence) {
-  const auto key = data.configuration.find("sampling.start");
-  const Start start =
-      key == data.configuration.end() ? Start::mixed : parse_start(key->second, "task file");
+  const Start start = start_of(data);
   std::array<std::vector<Eigen::Index>, 2> of_start;
   const Eigen::Index members = members_of(dependence, static_cast<Eigen::Index>(data.replicas));
   for (Eigen::Index r = 0; r < members; ++r) {  // members alternate as replicas do

@@ -18,6 +18,7 @@
 
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
+#include "src/engine/engine.hpp"
 #include "src/store/task_file.hpp"
 
 namespace rewise {
@@ -51,6 +52,9 @@ struct Halves {
 Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, bool in_field, Eigen::Index first,
                               Eigen::Index count, Dependence dependence = Dependence::none);
+
+// How the replicas of a task file started.
+Start start_of(const TaskData& data);
 
 // Indices of the replicas, or members, with cold start, and of those with hot start.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(

@@ -187,11 +187,14 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   if (check.ok() && !compared && dropped < kStartTaus * likely) {
     const auto of_start = replicas_by_start(task);
     const bool alike = of_start[0].empty() || of_start[1].empty();
+    const std::string_view began = start_of(task) == Start::given ? "from given spins"
+                                   : of_start[0].empty()          ? "hot"
+                                                                  : "cold";
     refuse(fmt::format(
         "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
         "are few for a tau of {}; raise --equilibrate, or use {}",
         alike
-            ? fmt::format("all replicas started {}", of_start[0].empty() ? "hot" : "cold")
+            ? fmt::format("all replicas started {}", began)
             : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
         dropped, tau_text(tau),
         alike && task.replicas >= static_cast<std::uint32_t>(few)

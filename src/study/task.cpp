@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "src/base/digest.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/base/profile.hpp"
@@ -24,6 +25,18 @@ namespace {
 
 std::string model_key(const std::string& key) {
   return key == "name" ? "sampling.model" : "sampling." + key;
+}
+
+// Hash of the spins of all replicas, [T][R][sites], however few of them are given.
+std::string start_hash(const TaskSpec& spec) {
+  const std::vector<std::uint8_t>& spins = *spec.start_spins;
+  const std::size_t all =
+      spec.temperatures.size() * spec.replicas * static_cast<std::size_t>(site_count(spec));
+  Digest64 hash;
+  for (std::size_t done = 0; done < all && !spins.empty(); done += spins.size()) {
+    hash.add(spins.data(), spins.size());
+  }
+  return fmt::format("{:016x}", hash.value());
 }
 
 }  // namespace
@@ -52,6 +65,7 @@ TextMap task_configuration(const TaskSpec& spec) {
   map["sampling.temperatures"] = fmt::format("{}", fmt::join(temperatures, ","));
   map["sampling.replicas"] = fmt::format("{}", spec.replicas);
   map["sampling.start"] = to_string(spec.start);
+  if (spec.start_spins) map["sampling.start_hash"] = start_hash(spec);
   map["sampling.seed"] = fmt::format("{}", spec.seed);
   map["sampling.schedule"] = to_string(spec.schedule);
   if (spec.schedule.exchange) map["sampling.exchange"] = "true";

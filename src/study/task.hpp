@@ -44,6 +44,8 @@ struct TaskSpec {
   std::vector<double> temperatures;  // [T]
   std::uint32_t replicas = 32;       // per temperature
   Start start = Start::mixed;
+  // The spins of Start::given, as of Engine::write_spins(). nullptr if a state replaces them.
+  std::shared_ptr<const std::vector<std::uint8_t>> start_spins;
   std::uint64_t seed = 1;
   Schedule schedule;
   WarmUp warm_up;

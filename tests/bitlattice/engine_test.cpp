@@ -88,6 +88,12 @@ TEST_CASE("bitlattice trajectories: cycles add up, seeds and replicas differ, st
   CHECK(engine->save().step == 0x100000000ull);
 }
 
+TEST_CASE("bitlattice engine: given spins") {
+  for_each_combination([](const Graph& graph, const EngineSpec& spec) {
+    check_given_spins(make, graph, spec, {3, 0}, {with_threads(1), with_threads(5)});
+  });
+}
+
 TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
   const std::vector<std::uint32_t> extents{130, 6};
   for (const auto start : {Start::cold, Start::hot, Start::mixed}) {

@@ -131,6 +131,16 @@ TEST_CASE("decorrelate: correlations fall from near 1, taus are positive, files 
   CHECK(lines(place.read("d/correlation.csv")) == 1 + 3 * curves[0]["columns"]["steps"].size());
 }
 
+TEST_CASE("decorrelate, equilibrate, clusters: the default seed is that of the first graph") {
+  const Workplace place;
+  for (const std::string command : {"decorrelate", "equilibrate --schedule 1:0", "clusters"}) {
+    const std::string words = command + " --size 8 --temperature 3.0 --device cpu --json";
+    CHECK(parsed(place.run(words))["about"]["seed"] == 1);
+    CHECK(parsed(place.run(words + " --graph-seed 4"))["about"]["seed"] == 4);
+    CHECK(parsed(place.run(words + " --graph-seed 4 --seed 1"))["about"]["seed"] == 1);
+  }
+}
+
 TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   const Workplace place;
   const json set =

@@ -138,6 +138,15 @@ TEST_CASE("bytespin engine: one call or several are equal, and foreign states ar
                 spec_of(LocalUpdate::glauber, ClusterUpdate::swendsen_wang), {1, 1});
 }
 
+TEST_CASE("bytespin engine: given spins") {
+  for_each_combination([](const Graph& graph, EngineSpec spec) {
+    check_given_spins(make_bytespin_engine, graph, spec, {1, 1}, {option(1), option(5)});
+    if (spec.cluster == ClusterUpdate::few_cluster) return;
+    spec.model.interactions.couplings = CouplingKind::pm;
+    check_given_spins(make_bytespin_engine, graph, spec, {1, 1}, {option(1), option(5)});
+  });
+}
+
 TEST_CASE("bytespin engine: measured sums equal those of the spins over the edge list") {
   for_each_combination([](const Graph& graph, const EngineSpec& spec) {
     const EdgeList list = edges_of(graph);

@@ -141,6 +141,55 @@ inline void check_cycles_add_up(EngineMaker make, const Graph& graph, const Engi
   CHECK(b.cluster_size.empty());
 }
 
+// An engine that starts from the spins of another one continues as any engine with these spins, on
+// any number of threads. Spins of one temperature, or of one replica, are those of all.
+inline void check_given_spins(EngineMaker make, const Graph& graph, EngineSpec spec,
+                              const Schedule& schedule, const std::vector<EngineOptions>& options) {
+  const auto first = make(graph, spec, options.front());
+  first->advance(schedule, 3);
+  const std::size_t sites = graph.sites(), each = sites * spec.replicas;
+  const auto temperatures = static_cast<std::uint32_t>(spec.betas.size());
+  const auto spins_of = [&](const Engine& engine) {
+    std::vector<std::uint8_t> spins(temperatures * each);
+    for (std::uint32_t replica = 0; replica < temperatures * spec.replicas; ++replica) {
+      engine.spins(replica / spec.replicas, replica % spec.replicas,
+                   std::span(spins).subspan(replica * sites, sites));
+    }
+    return spins;
+  };
+  const std::vector<std::uint8_t> spins = spins_of(*first);
+  spec.start = Start::given;
+  std::uint64_t hash = 0;
+  for (const EngineOptions& with : options) {
+    const auto engine = make(graph, spec, with);
+    engine->write_spins(spins);
+    CHECK(engine->trajectory_hash() == first->trajectory_hash());
+    Observation seen, expected;
+    engine->measure(seen);
+    first->measure(expected);
+    CHECK(seen.bond_sum == expected.bond_sum);
+    CHECK(seen.magnetisation == expected.magnetisation);
+    engine->advance(schedule, 2);
+    if (hash == 0) hash = engine->trajectory_hash();
+    CHECK(engine->trajectory_hash() == hash);
+  }
+  for (const std::size_t size : {sites, each}) {
+    const auto engine = make(graph, spec, options.front());
+    engine->write_spins(std::span(spins).first(size));
+    std::vector<std::uint8_t> expected;
+    while (expected.size() < spins.size()) {
+      expected.insert(expected.end(), spins.begin(),
+                      spins.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+    CHECK((spins_of(*engine) == expected));
+    CHECK_THROWS_AS(engine->write_spins(std::span(spins).first(size - 1)), Error);
+    std::vector<std::uint8_t> wrong(size, 0);
+    wrong[size / 2] = static_cast<std::uint8_t>(spec.model.q);
+    CHECK_THROWS_AS(engine->write_spins(wrong), Error);
+    CHECK((spins_of(*engine) == expected));
+  }
+}
+
 // Different seeds, temperatures and replicas give different trajectories.
 inline void check_differs(EngineMaker make, const Graph& graph, const EngineSpec& spec,
                           const Schedule& schedule) {

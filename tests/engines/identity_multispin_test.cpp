@@ -264,6 +264,18 @@ TEST_CASE("multispin engine: one call or several are equal, and foreign states a
   }
 }
 
+// Antiferromagnets store the spins of one colour turned over.
+TEST_CASE("multispin engine: given spins") {
+  for (const auto kind : {CouplingKind::ferromagnet, CouplingKind::antiferromagnet}) {
+    for (const double p : {0.0, 0.1}) {
+      const Graph graph = build_graph({{36, 22}, p, Rule::rewire, 3});
+      EngineSpec spec = identity_spec({2.0, 3.0}, 64);
+      spec.model.interactions.couplings = kind;
+      check_given_spins(make_multispin_engine, graph, spec, {1, 1}, {option(1), option(5)});
+    }
+  }
+}
+
 namespace {
 
 // A random lattice of one to four dimensions with at most about 3000 sites.

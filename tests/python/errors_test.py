@@ -1,6 +1,7 @@
 """Errors with the compiled module: damaged and missing files of the program are reported in one
 line, with the exception types of the package."""
 
+import inspect
 import random
 import re
 import shutil
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import rewise as rw
-from rewise import files
+from rewise import errors, files
 
 CONFIG = {"study": {"name": "two", "seed": 5},
           "lattice": {"dim": 2, "sizes": [8, 16], "p": [0.1], "graphs": 8},
@@ -107,6 +108,41 @@ def test_names_and_places_that_are_not_there(run, study):
     for kind, words, call in bad:
         told(kind, words, call)
     assert [str(one) for one in results.energy] == str(results.energy).split(", ")
+
+
+def test_wrong_calls_say_what_to_use(tmp_path):
+    g = rw.rewire(8, p=0.1)
+    with pytest.warns(RuntimeWarning):
+        results = rw.simulate(g, 3.0, measure=20, equilibrate=0)
+    bad = [
+        (TypeError, "'temprature' .did you mean 'temperature'",
+         lambda: rw.simulate(g, temprature=2.0)),
+        (TypeError, "'T' .did you mean 'temperature'", lambda: rw.simulate(g, T=2.0)),
+        (TypeError, "'xyz' .known: graph, temperature", lambda: rw.simulate(g, 2.0, xyz=1)),
+        (TypeError, "'L' .did you mean 'size'", lambda: rw.rewire(L=8)),
+        (TypeError, r"use record.measure, every", lambda: rw.Simulation(g, 2.0, measure=9)),
+        (TypeError, r"'measure' .use sampling=", lambda: rw.tc(0.1, [8, 16], measure=9)),
+        (TypeError, "engine: None is not a string", lambda: rw.simulate(g, 2.0, engine=None)),
+        (rw.UsageError, "replicas: -4 .*.1 or more", lambda: rw.simulate(g, 2.0, replicas=-4)),
+        (rw.UsageError, "seed: 18446744073709551616 .*.0..2.64 - 1",
+         lambda: rw.simulate(g, 2.0, seed=2**64)),
+        (rw.UsageError, r"cycles: -1 .*.0 or more", lambda: rw.Simulation(g, 2.0).run(-1)),
+        (rw.UsageError, "'count': 3, 'x': 2",
+         lambda: rw.simulate(g, {"from": 1, "to": 2, "count": 3, "x": 2})),
+        (rw.UsageError, "no weights .*Graph.edges, weights=J",
+         lambda: rw.simulate(g, 2.0, couplings="file")),
+        (rw.UsageError, "several temperatures need exchange=True", lambda: rw.tune(g, [2.0, 2.1])),
+        (TypeError, "Graph.load.path", lambda: rw.Graph("g.edges")),
+        (rw.UsageError, "Graph.from_scipy", lambda: rw.Graph(np.zeros((3, 3)))),
+        (rw.DataError, "site -1 is negative", lambda: rw.Graph([[0, -1]])),
+        (rw.UsageError, "0 dimensions", lambda: rw.labels(5)),
+        (rw.UsageError, "does not end in .h5", lambda: results.save(tmp_path / "r.txt")),
+        (TypeError, "jackknife.*function", lambda: rw.series.jackknife(np.mean, [np.eye(3)])),
+    ]
+    for kind, words, call in bad:
+        told(kind, words, call)
+    assert "cmake --preset" not in errors.as_arguments("CUDA (cmake --preset cuda)")
+    assert list(inspect.signature(rw.simulate).parameters)[:2] == ["graph", "temperature"]
 
 
 def test_a_dict_that_is_no_configuration_is_told_without_a_file(tmp_path):

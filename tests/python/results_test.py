@@ -1,7 +1,9 @@
 """Results in Python: lower bounds of tau, overlaps, files, seeds, and the words of messages."""
 
 import inspect
+import pydoc
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -26,8 +28,9 @@ def test_lower_bounds_of_tau_are_shown_as_by_the_program(program):
              "0.6,0.9,1.3,1.8", "--schedule", "1:0", "--equilibrate", 3000, "--measure", 300,
              "--seed", 1, "--device", "cpu"]
     found = program("run", *words)
-    with pytest.warns(RuntimeWarning, match="No check failed .*, but the measurements are too few "
-                                            "to determine tau at T = 0.6$") as caught:
+    text = "No check failed .*, but the measurements are too few to determine tau at T = 0.6: " \
+        "tau of .*overlap_m2.* is a lower bound there"
+    with pytest.warns(rw.TauWarning, match=text) as caught:
         results = rw.simulate(rw.rewire(6, dim=3), [0.6, 0.9, 1.3, 1.8], measure=300, **GLASS)
     assert caught[0].filename == __file__
     assert results.hash == found["trajectory_hash"]
@@ -47,6 +50,36 @@ def test_lower_bounds_of_tau_are_shown_as_by_the_program(program):
     columns = results.columns()
     assert np.isnan(columns["overlap_m2_tau_error"]).any()
     assert "lower bound" in rw.Observable.__doc__
+
+
+@pytest.mark.parametrize("use", [lambda r: r.m2, lambda r: r.candidate("m2"), str,
+                                 lambda r: r.columns(), lambda r: r.to_pandas()])
+def test_undetermined_tau_warns_at_the_first_use(tmp_path, use):
+    simulation = rw.Simulation(rw.rewire(32), [2.3, 9.0], schedule="1:0", seed=7, device="cpu")
+    simulation.run(10000)
+    simulation.record(100)
+    simulation.save(tmp_path / "s.h5")
+    for results in (simulation.results, rw.Results.load(tmp_path / "s.h5")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert repr(results) and results.status == ["ok", "ok"] and results.warnings == []
+        text = "too few to determine tau at T = 2.3: tau of energy, .*m2.* is a lower bound there"
+        with pytest.warns(rw.TauWarning, match=text) as caught:
+            use(results)
+        assert [str(one.message) for one in caught] == results.warnings
+        assert caught[0].filename == __file__ and issubclass(rw.TauWarning, RuntimeWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert use(results) is not None and results.energy.tau_error[1] > 0
+
+
+def test_determined_tau_does_not_warn(hot, tmp_path):
+    hot.save(tmp_path / "hot.h5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for results in (hot, rw.Results.load(tmp_path / "hot.h5")):
+            assert str(results) and results.candidate("m2") and results.warnings == []
+            assert np.isfinite(results.m2.tau_error).all()
 
 
 def test_overlaps_as_the_program(program, small, hot):
@@ -249,7 +282,8 @@ def test_fields_of_the_shape_of_the_lattice(small):
     (rw.UsageError, "^couplings: 10000.* below 1024", {"couplings": np.full(256, 1e4)}),
     (rw.UsageError, "^field: nan of site 3", {"field": [0, 0, 0, np.nan] + 124 * [0]}),
     (TypeError, "^couplings: 0.5 is neither a string nor an array", {"couplings": 0.5}),
-    (TypeError, "^start: an array of shape", {"start": np.zeros((20, 20))}),
+    (rw.UsageError, "^start: an array of shape", {"start": np.zeros((20, 20))}),
+    (TypeError, "^schedule: an array of shape", {"schedule": np.zeros((20, 20))}),
     (TypeError, "^field: '0.1' is not a number", {"field": "0.1"}),
     (rw.UsageError, r"^threads: -1 is out of range \(0..4096\)", {"threads": -1}),
     (rw.UsageError, "temperature: .*'count'", {"temperature": {"from": 1, "upto": 2}}),
@@ -268,11 +302,27 @@ def test_bad_arguments_of_networks():
         rw.rewire(8, p="0.1")
 
 
+@pytest.mark.parametrize("graph, more, seed", [
+    (rw.rewire(8, p=0.1, seed=5), {}, 5), (rw.rewire(8, p=0.1, seed=5), {"seed": 1}, 1),
+    (rw.Graph([[0, 1], [1, 2]]), {}, 1)])
+def test_tune_has_the_default_seed_of_simulate(monkeypatch, graph, more, seed):
+    words = []
+    monkeypatch.setattr("rewise.tuning.call", lambda given, progress: words.extend(given) or
+                        '{"settings": [{}]}')
+    rw.tune(graph, 2.5, **more)
+    assert words[words.index("--seed") + 1] == seed
+
+
 def test_the_package_shows_its_own_names():
     shown = dir(rw)
     assert not {"os", "sys", "importlib", "TYPE_CHECKING"} & set(shown)
     assert {"simulate", "devices", "Graph", "results"} <= set(shown)
     for name in rw.__all__:
         assert getattr(rw, name).__doc__, name
+    assert rw.__all__[:4] == ["rewire", "Graph", "simulate", "Simulation"]
+    text = pydoc.render_doc(rw, renderer=pydoc.plaintext)
+    index = text[:text.index("An example:")]
+    assert index.count("\n") < 25 and index.index("simulate()") < index.index("UsageError")
+    assert all(re.search(rf"\b{name}\b", index) for name in rw.__all__)
     for name in inspect.signature(rw.simulate).parameters:
         assert name == "graph" or re.search(rf"\n    ([a-z_]+, )*{name}[:,]", rw.simulate.__doc__)

@@ -726,3 +726,111 @@ def test_program_of_the_package(program):
     assert done.returncode == 64 and done.stderr.startswith("rewise: --")
     assert "64" in subprocess.run([sys.executable, "-m", "rewise", "--help"], capture_output=True,
                                   text=True).stdout
+
+
+@pytest.mark.parametrize("engine, temperature, more", [
+    ("multispin", 2.4, dict()),
+    ("multispin", [2.3, 2.6], dict(replicas=64, cluster="swendsen-wang")),
+    ("multispin", [2.3, 2.6], dict(couplings="antiferromagnet")),
+    ("multispin", [1.4, 1.8], dict(couplings="pm", exchange=True, schedule="1:0")),
+    ("bytespin", [2.3, 2.6], dict(replicas=3)),
+    ("bytespin", [2.3, 2.6], dict(replicas=3, couplings="gaussian")),
+    ("bytespin", 1.1, dict(replicas=4, model="potts", q=5)),
+    ("bitlattice", [2.3, 2.6], dict(replicas=3, schedule="1:0"))])
+def test_spins_as_start(engine, temperature, more):
+    """Spins that are read from a simulation start another one exactly. Their energies are those of
+    the bonds. The continuation depends on neither the form of the array nor the threads."""
+    g = rw.rewire(size=(16, 8), p=0.0 if engine == "bitlattice" else 0.1, seed=3)
+    spec = dict(engine=engine, device="cpu", **more)
+    bonds, J = g, 1
+    if "couplings" in more:
+        bonds = rw.Graph._of(g._graph.weighted({"couplings": more["couplings"]}))
+        J = bonds.weights
+    first = rw.Simulation(g, temperature, seed=5, **spec)
+    first.run(20)
+    spins = first.spins
+    second = rw.Simulation(g, temperature, seed=6, start=spins, **spec)
+    assert second.hash == first.hash and second.cycles == 0
+    np.testing.assert_array_equal(second.spins, spins)
+    flat = spins.reshape(*spins.shape[:-2], g.sites).astype(np.int64)
+    values = flat if "q" in more else 2 * flat - 1
+    for same in (flat, values, values.astype(float), values.tolist()):
+        assert rw.Simulation(g, temperature, start=same, **spec).hash == first.hash
+    a, b = bonds.edges.T
+    products = values[..., a] == values[..., b] if "q" in more else values[..., a] * values[..., b]
+    np.testing.assert_allclose(second.measure()["energy"], -(J * products).sum(axis=-1) / g.sites,
+                               rtol=0, atol=1e-12)
+    second.run(10)
+    for threads in (1, 2):
+        again = rw.Simulation(g, temperature, seed=6, start=spins, threads=threads, **spec)
+        again.run(4)
+        again.run(6)
+        assert again.hash == second.hash != first.hash
+
+
+def test_start_of_one_replica_or_temperature(small):
+    rng = np.random.default_rng(3)
+    one, replicas = rng.integers(0, 2, (8, 16)), rng.choice([-1, 1], (32, 128))
+    many = rw.Simulation(small, [2.3, 2.6], start=one)
+    assert (many.spins == one).all() and (many.snapshot() == 2 * one - 1).all()
+    many = rw.Simulation(small, [2.3, 2.6], start=replicas)
+    assert (many.spins.reshape(2, 32, 128) == (replicas > 0)).all()
+    ladder = rw.Simulation(small, {"from": 1.4, "to": 2.2}, exchange=True, start=one > 0)
+    assert len(ladder.temperature) > 1 and (ladder.spins == one).all()
+    up = rw.Simulation(small, 2.3, start=np.ones(small.sites))
+    assert (up.measure()["energy"] == -small.bonds / small.sites).all()
+    club = rw.Graph([[0, 1], [1, 2], [2, 0]])
+    potts = rw.Simulation(club, 1.0, model="potts", q=3, replicas=1, start=[0, 2, 2])
+    assert potts.spins.tolist() == [[0, 2, 2]]
+
+
+def test_runs_and_files_of_given_spins(small, tmp_path):
+    """simulate() makes the same moves; files continue with and without the spins."""
+    start = np.random.default_rng(4).choice([-1, 1], small.sites)
+    spec = dict(seed=7, device="cpu", schedule="2:1")
+    stepwise = rw.Simulation(small, 2.5, start=start, **spec)
+    stepwise.run(200)
+    stepwise.record(50)
+    stepwise.save(tmp_path / "s.h5")
+    spec |= dict(equilibrate=200, out=tmp_path / "r.h5")
+    results = rw.simulate(small, 2.5, start=start, measure=50, **spec)
+    assert results.hash == stepwise.hash
+    assert results.status == ["ok"] and results.configuration["sampling.start"] == "given"
+    back = rw.Simulation.restore(tmp_path / "s.h5", device="cpu")
+    back.run(10)
+    stepwise.run(10)
+    assert back.hash == stepwise.hash
+    back.save(tmp_path / "s.h5")
+    assert rw.Results.load(tmp_path / "s.h5").configuration["sampling.start_hash"] == \
+        results.configuration["sampling.start_hash"]
+    longer = rw.simulate(small, 2.5, start=start[None].repeat(32, 0), measure=60, **spec)
+    assert longer.hash == back.hash
+    for other in (-start, "mixed"):
+        with pytest.raises(rw.HeldError, match="start"):
+            rw.simulate(small, 2.5, start=other, measure=60, **spec)
+    with pytest.warns(RuntimeWarning, match="all replicas started from given spins"):
+        early = rw.simulate(small, 2.5, start=start, measure=200, equilibrate=0, seed=7)
+    assert early.status == ["not-equilibrated"]
+
+
+@pytest.mark.parametrize("start, more, text", [
+    ("given", dict(), "unknown start 'given'.*known: mixed, cold, hot"),
+    (np.zeros((16, 8)), dict(), r"start: an array of shape \(16, 8\) \(expected: .*\(8, 16\)"),
+    (np.zeros((31, 128)), dict(), r"shape \(31, 128\).*\(32,\) or"),
+    (np.zeros((3, 32, 128)), dict(), r"shape \(3, 32, 128\).*\(2, 32\)"),
+    (np.full(128, 2), dict(), r"invalid spin 2 \(allowed: 0 and 1, or -1 and 1\)"),
+    (np.linspace(0, 1, 128), dict(), "invalid spin 0.00"),
+    (np.array([-1, 0] * 64), dict(), r"invalid spin 0 \(allowed: -1 and 1, or 0 and 1\)"),
+    (np.full(128, np.nan), dict(), "invalid spin nan"),
+    (np.full(128, 3), dict(model="potts", q=3), r"invalid spin 3 \(allowed: 0..2\)"),
+    (np.full(128, -1), dict(model="potts", q=3), r"invalid spin -1 \(allowed: 0..2\)")])
+def test_refused_starts(small, start, more, text):
+    for call in (rw.simulate, rw.Simulation):
+        with pytest.raises(rw.UsageError, match=text) as raised:
+            call(small, [2.3, 2.6], start=start, **more)
+        assert isinstance(raised.value, ValueError)
+    for wrong in (None, 1, np.array(["up"] * 128), np.zeros(128, dtype=complex)):
+        with pytest.raises(TypeError, match="start: "):
+            rw.Simulation(small, 2.3, start=wrong)
+    with pytest.raises(rw.UsageError, match="start='mixed'"):
+        rw.simulate(small, 2.3, start=np.zeros(128), equilibrate="auto")
