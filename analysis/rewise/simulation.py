@@ -469,8 +469,8 @@ class Simulation:
         dimensions only)."""
         spins = [self.spins_of(replica, t) for t in range(len(self.temperature))]
         shown = np.stack(spins)
-        if self.q == 2:
-            shown = (2 * shown.astype(np.int8) - 1)
+        if not self._core.is_potts:
+            shown = 2 * shown.astype(np.int8) - 1
         if path is not None:
             from .snapshot import write
 

@@ -42,7 +42,7 @@ std::vector<std::uint8_t> final_spins(const Engine& engine, const TaskSpec& spec
   for (std::uint32_t t = 0; t < spec.temperatures.size(); ++t) {
     engine.spins(t, 0, std::span(spins).subspan(t * sites, sites));
   }
-  if (spec.model.q == 2) {
+  if (!spec.model.is_potts()) {
     for (std::uint8_t& spin : spins) spin = spin == 1 ? kPlus : kMinus;
   }
   return spins;
@@ -144,7 +144,7 @@ ExitCode write_snapshots(const RunOptions& options, const TaskSpec& spec, const 
   if (data.graph.extents.empty()) shape.push_back(sites);
   if (!options.snapshot.empty()) {
     const ExitCode status = write_array(options.snapshot, final_spins(*engine, spec, sites), shape,
-                                        spec.model.q == 2, spec.temperatures);
+                                        !spec.model.is_potts(), spec.temperatures);
     if (status != ExitCode::done) return status;
   }
   if (options.snapshot_overlaps.empty()) return ExitCode::done;

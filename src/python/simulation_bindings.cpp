@@ -313,6 +313,7 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("temperature",
                    [](Simulation& self) { return array_of(self.spec().temperatures); })
       .def_prop_ro("q", [](Simulation& self) { return self.spec().model.q; })
+      .def_prop_ro("is_potts", [](Simulation& self) { return self.spec().model.is_potts(); })
       .def_prop_ro("energy_unit",
                    [](Simulation& self) { return self.spec().model.interactions.energy_unit(); })
       .def_prop_ro("replicas", [](Simulation& self) { return self.spec().replicas; })

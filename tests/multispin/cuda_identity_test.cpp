@@ -165,4 +165,17 @@ TEST_CASE("a batch continues from members at different points of a cycle", "[gpu
   }
 }
 
+TEST_CASE("given spins: same moves on CUDA and CPU", "[gpu]") {
+  const Graph graph = build_graph({{36, 22}, 0.1, Rule::rewire, 3});
+  EngineSpec spec;
+  spec.betas = {1 / 2.0, 1 / 3.0};
+  spec.replicas = 64;
+  EngineOptions gpu;
+  gpu.device = 0;
+  for (const auto kind : {CouplingKind::ferromagnet, CouplingKind::antiferromagnet}) {
+    spec.model.interactions.couplings = kind;
+    check_given_spins(make_multispin_engine, graph, spec, {1, 1}, {EngineOptions{}, gpu});
+  }
+}
+
 }  // namespace cuda_identity_test

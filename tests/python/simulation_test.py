@@ -782,6 +782,8 @@ def test_start_of_one_replica_or_temperature(small):
     club = rw.Graph([[0, 1], [1, 2], [2, 0]])
     potts = rw.Simulation(club, 1.0, model="potts", q=3, replicas=1, start=[0, 2, 2])
     assert potts.spins.tolist() == [[0, 2, 2]]
+    potts = rw.Simulation(club, 1.0, model="potts", q=2, replicas=1, start=[0, 1, 1])
+    assert potts.snapshot().tolist() == [0, 1, 1]
 
 
 def test_runs_and_files_of_given_spins(small, tmp_path):
