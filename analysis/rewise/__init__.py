@@ -4,7 +4,8 @@
     simulate()               a run of one network: its Results, each an Observable with an error
     Simulation               a run that you advance, for your own observables and spins
     tune()                   the schedule of updates with the smallest errors, a Tuning
-    tc(), Study, Resamples   critical temperatures and sweeps over many networks
+    sweep(), tc()            averages over many networks, and critical temperatures: a Study
+    Study, Resamples         their results, and jackknife samples of them
     read_task(), Task        the series of a task file; Results.load() computes results from it
     read_summary()           the results of a study; with_error(): 2.3772(4)
     labels()                 connected components of an array or a network
@@ -51,7 +52,7 @@ if TYPE_CHECKING:  # for type checkers and editors; _FROM is the same list at ru
     from .resamples import Resamples as Resamples
     from .results import Observable as Observable, Results as Results
     from .simulation import Simulation as Simulation, devices as devices, simulate as simulate
-    from .study import Study as Study, tc as tc
+    from .study import Study as Study, sweep as sweep, tc as tc
     from .tuning import Tuning as Tuning, tune as tune
 
 # Makes waiting threads sleep early, as the program does (experiments/main.cpp). libgomp reads this
@@ -64,7 +65,7 @@ _FROM = {  # the order of __all__: what a reader needs first
     "simulation": ("simulate", "Simulation", "devices"),
     "results": ("Results", "Observable"),
     "tuning": ("tune", "Tuning"),
-    "study": ("tc", "Study"),
+    "study": ("sweep", "tc", "Study"),
     "resamples": ("Resamples",),
     "files": ("read_task", "Task", "read_summary", "with_error"),
     "label": ("labels",),

@@ -79,6 +79,8 @@ class Running:
             if self._shown:
                 sys.stderr.write(line)
         reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
         status = self.process.wait()
         if status == 0:
             return printed[0]

@@ -13,9 +13,9 @@ coupling_seed: another number gives other random couplings and fields on the sam
 field_random, field_width: random part of the field: "none"; "pm": +-field_width; "gaussian":
     field_width times a normal deviate.
 
-Arrays and weights are rounded to multiples of 2^-20. Allowed are 0, and numbers from 1e-9 to below
-1024 in absolute value. UsageError for other numbers, or if the largest one is so small that
-rounding changes it by more than 1%.
+All J and h are rounded to multiples of 2^-20. Arrays and weights may have 0 and numbers from 1e-9
+to below 1024 in absolute value. UsageError for other numbers, and if rounding changes the largest
+number of an array, or a single number, by more than 1%.
 """
 
 import numpy as np

@@ -248,6 +248,17 @@ def _texts(group):
     return texts
 
 
+# Files have the earlier names of the engines, so that task identifiers stay the same.
+_ENGINES = {"bundle": "multispin", "single": "bytespin", "packed": "bitlattice"}
+
+
+def _configuration(file):
+    configuration = _texts(file["configuration"])
+    if engine := configuration.get("sampling.engine"):
+        configuration["sampling.engine"] = _ENGINES.get(engine, engine)
+    return configuration
+
+
 def read_task(path):
     """Reads a finished task, or the measurements so far in a checkpoint (*.part.h5), as a Task.
     DataError if the file is missing, damaged, or not a task file."""
@@ -420,7 +431,7 @@ def read_task_notes(path):
 
 def task_notes(file):
     """As read_task_notes(), for an open file."""
-    return (_texts(file["configuration"]), file["temperature"][()],
+    return (_configuration(file), file["temperature"][()],
             _texts(file["provenance"]) if "provenance" in file else {})
 
 
@@ -436,7 +447,7 @@ def task_of(path, file):
                                                                 "kind"))
     graph, series = file["graph"], file["series"]
     sites = int(graph.attrs["sites"])
-    configuration = _texts(file["configuration"])
+    configuration = _configuration(file)
     largest = sites * (int(configuration.get("sampling.q", 2)) - 1)  # possible magnetisation
     return Task(
         path=path,

@@ -309,7 +309,9 @@ class Results:
 
     @functools.cached_property
     def series(self) -> SeriesMap:
-        """The measured series by name: series["energy"] is [temperature, time, replica]."""
+        """The measured series by name: series["energy"] is [temperature, time, replica]. "energy"
+        and "magnetisation" are per site; "overlap", "link_overlap" and "staggered" are sums over
+        sites (bonds). The datasets of a task file are all sums (src/store/FORMATS.md)."""
         return SeriesMap(self._data, int(self.configuration.get("sampling.q", 2)))
 
     @functools.cached_property

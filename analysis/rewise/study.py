@@ -22,7 +22,7 @@ import pathlib
 import re
 import tempfile
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -214,6 +214,10 @@ class Study:
             raise UsageError(re.sub(rf"{written}(:\d+:\d+)?", "config", str(error))) from None
         finally:
             self.__dict__.pop("summary", None)
+            if isinstance(self._config, dict):
+                self._written.cleanup()
+        # Another run may replace the results in the folder: this object keeps its own.
+        self.summary
         return self
 
     def stop(self) -> None:
@@ -266,6 +270,9 @@ class Study:
         """The jackknife samples of the study, and their covariances (resamples.py)."""
         from .resamples import Resamples
 
+        if files.read_summary(self.folder) != self.summary:
+            raise DataError(f"'{self.folder}' has the results of another run now: run this study "
+                            "again")
         return Resamples(self.folder)
 
     @property
@@ -586,10 +593,31 @@ def toml_text(config):
     return "\n".join(lines) + "\n"
 
 
+def _run(kind, p, sizes, dim, folder, rule, seed, graphs, sampling, chosen, run):
+    """Creates a study, runs it and returns it. `chosen`: keys of [sampling] besides `sampling`;
+    None: not given. `run`: arguments of Study.run()."""
+    folder = pathlib.Path(arguments.path("folder", folder or f"studies/{kind}-{dim}d"))
+    if not isinstance(sampling, dict | None):
+        raise TypeError(f"sampling: {sampling!r} is not a dict of keys")
+    lattice = {"dim": dim, "p": arguments.reals("p", p), "rule": rule,
+               "sizes": sizes if isinstance(sizes, str) else list(np.atleast_1d(sizes))}
+    if graphs is not None:
+        lattice["graphs"] = graphs if np.ndim(graphs) == 0 else list(graphs)
+    sampling = dict(sampling or {}) | {key: value for key, value in chosen.items()
+                                       if value is not None}
+    config = {"study": {"name": re.sub(r"[^A-Za-z0-9._-]", "-", folder.name), "seed": seed},
+              "lattice": lattice} | ({"sampling": sampling} if sampling else {})
+    return Study(folder, config, kind=kind).run(**run)
+
+
+def _error(target_error):
+    return None if target_error is None else arguments.real("target_error", target_error)
+
+
 @arguments.checks_names(temperature="sampling={'temperatures': ..}",
                         measure="sampling={'measure': ..}", replicas="sampling={'replicas': ..}",
                         engine="sampling={'engine': ..}", schedule="sampling={'schedule': ..}")
-def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
+def tc(p: arguments.Reals, sizes: Sequence[int] | str, *, dim: int = 2,
        target_error: float | None = None, folder: arguments.Path | None = None,
        rule: str = "rewire", seed: int = 1, graphs: int | Sequence[int] | None = None,
        sampling: dict[str, Any] | None = None, device: str | None = None,
@@ -598,11 +626,13 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     """Critical temperatures Tc(p): creates a study, runs it and returns it. Study.tc is the table.
 
     p: one or several rewiring probabilities.
-    sizes: edge lengths, ascending.
+    sizes: edge lengths, ascending; "auto": as many as `target_error` requires.
     target_error: relative error that every Tc should reach. Without it, `graphs` (per size) and
         the dict `sampling` (keys of the configuration's table of that name) set the effort.
     folder: of the study; default "studies/tc-<dim>d". The same call in the same folder continues
-        the study. HeldError if the folder contains another study.
+        the study. A call with other p, sizes or graphs in that folder uses what is finished there
+        and replaces the results in the folder; the Study of the first call keeps its own table.
+        HeldError if the folder contains a study of another kind, name, seed or model.
     dim, rule, seed: see rewire(). device, threads, time_limit, progress: see Study.run().
 
     J = k_B = 1. Tc is where N^(1/2) <m^2> of neighbouring sizes crosses and U has its limit, by
@@ -611,18 +641,36 @@ def tc(p: arguments.Reals, sizes: Sequence[int], *, dim: int = 2,
     by the tree condition (analysis/README.md). If a Tc fails a check, it is NaN; `status` and
     Study.summary["points"][..]["reasons"] say why. Raises Interrupted after `time_limit`.
     """
-    folder = pathlib.Path(arguments.path("folder", folder or f"studies/tc-{dim}d"))
-    if not isinstance(sampling, dict | None):
-        raise TypeError(f"sampling: {sampling!r} is not a dict of keys")
-    lattice = {"dim": dim, "sizes": list(np.atleast_1d(sizes)), "p": arguments.reals("p", p),
-               "rule": rule}
-    if graphs is not None:
-        lattice["graphs"] = graphs if np.ndim(graphs) == 0 else list(graphs)
-    chosen = dict(sampling or {})
-    if target_error is not None:
-        chosen["target_error"] = arguments.real("target_error", target_error)
-    config = {"study": {"name": re.sub(r"[^A-Za-z0-9._-]", "-", folder.name), "seed": seed},
-              "lattice": lattice}
-    if chosen:
-        config["sampling"] = chosen
-    return Study(folder, config, kind="tc").run(device, threads, time_limit, progress=progress)
+    return _run("tc", p, sizes, dim, folder, rule, seed, graphs, sampling,
+                {"target_error": _error(target_error)},
+                {"device": device, "threads": threads, "time_limit": time_limit,
+                 "progress": progress})
+
+
+@arguments.checks_names(measure="sampling={'measure': ..}", replicas="sampling={'replicas': ..}",
+                        engine="sampling={'engine': ..}", schedule="sampling={'schedule': ..}")
+def sweep(p: arguments.Reals, sizes: Sequence[int],
+          temperature: arguments.Reals | Mapping[str, float] | None = None, *, dim: int = 2,
+          target_error: float | None = None, folder: arguments.Path | None = None,
+          rule: str = "rewire", seed: int = 1, graphs: int | Sequence[int] | None = None,
+          sampling: dict[str, Any] | None = None, device: str | None = None,
+          threads: int | None = None, time_limit: str | None = None,
+          progress: bool | None = None) -> Study:
+    """Thermal averages over several networks: creates a study, runs it and returns it.
+    Study.curve(p, size) has the averages of one size at one p, with errors that include the spread
+    of the networks.
+
+    temperature: one, several, or {"from": 2.0, "to": 3.0, "count": 11}; None: around the
+        transition.
+    target_error: relative error that the energy and m^2 should reach at every temperature. Others:
+        sampling={"target_observables": [..]}.
+    folder: of the study; default "studies/sweep-<dim>d".
+    The other arguments are those of tc().
+    """
+    given = temperature
+    if given is not None:
+        given = dict(given) if isinstance(given, Mapping) else arguments.reals("temperature", given)
+    return _run("sweep", p, sizes, dim, folder, rule, seed, graphs, sampling,
+                {"target_error": _error(target_error), "temperatures": given},
+                {"device": device, "threads": threads, "time_limit": time_limit,
+                 "progress": progress})

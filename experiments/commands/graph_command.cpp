@@ -73,7 +73,9 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
   if (!options.from.empty()) {
     const bool other =
         !model.is_ferromagnet() && model.interactions.couplings != CouplingKind::file;
-    return read_graph(options.from, read_options(options.reading, !other));
+    Graph graph = read_graph(options.from, read_options(options.reading, !other));
+    note_couplings_of_run(options.from, model);
+    return graph;
   }
   GraphSpec spec = lattice_spec(options, ", or --from FILE");
   spec.p = parse_p(options.p, "--p");

@@ -167,6 +167,7 @@ TaskSpec run_spec(const RunOptions& options) {
     const bool weights = spec.model.interactions.couplings == CouplingKind::file;
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
+    note_couplings_of_run(options.graph, spec.model);
   } else {
     spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
     spec.graph.p = parse_p(options.p, "--p");

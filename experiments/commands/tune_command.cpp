@@ -196,6 +196,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
     const bool weights = spec.model.interactions.couplings == CouplingKind::file;
     spec.imported = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
+    note_couplings_of_run(options.graph, spec.model);
     check_weights(*spec.imported, spec.model);
     spec.local = local ? *local : local_update_for(*spec.imported, spec.model);
     if (weights && !options.exchange) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/base/h5.hpp"
 #include "src/search/exchange_ladder.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/study/engine_choice.hpp"
 #include "src/study/engines.hpp"
 #include "src/study/parse.hpp"
@@ -187,6 +189,26 @@ ModelWords model_origins() {
 
 Model read_model(const ModelOptions& options) {
   return parse_model(options.model, model_origins());
+}
+
+void note_couplings_of_run(const std::string& path, const Model& model) {
+  if (!model.is_ferromagnet() || graph_format(path) != GraphFormat::h5) return;
+  const SealedRead sealed = read_sealed(path);
+  if (sealed.state != SealState::good) return;
+  const h5::File file = h5::File::open(sealed.image);
+  if (!file.root().has("configuration")) return;
+  const h5::Group configuration = file.root().group("configuration");
+  std::vector<std::string> keys;
+  for (const char* key : std::span(kModelKeys).subspan(2)) {
+    const std::string name = fmt::format("sampling.{}", key);
+    if (!configuration.has_attribute(name)) continue;
+    keys.push_back(fmt::format("{} = {}", key, configuration.text(name)));
+  }
+  if (keys.empty()) return;
+  fmt::print(stderr,
+             "note: the run of {} had {}; its graph has none of them, and J = 1 without a field "
+             "is used\n",
+             path, fmt::join(keys, ", "));
 }
 
 void check_shortcut_couplings(const Model& model, double p) {

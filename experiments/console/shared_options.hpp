@@ -84,6 +84,9 @@ struct ModelOptions {
 void add_model_options(CLI::App& app, ModelOptions& options);
 // The model that they name. Throws Error(usage).
 Model read_model(const ModelOptions& options);
+// Prints a note if the graph was read from the file of a run that had couplings or fields, and
+// `model` has none: they are settings of the run, not of its graph.
+void note_couplings_of_run(const std::string& path, const Model& model);
 // Throws Error(usage) for options of the couplings of shortcuts that have no effect.
 void check_shortcut_couplings(const Model& model, double p);
 

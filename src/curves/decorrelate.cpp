@@ -193,7 +193,7 @@ class Follower {
       sums.abs_m(time, column) = std::abs(m);
       sums.m2(time, column) = m * m;
     }
-    const std::size_t pairs = seen_.overlap.size() / sums_.size();
+    const std::size_t pairs = spec_.model.q > 2 ? 0 : seen_.overlap.size() / sums_.size();
     if (sums.q2.cols() == 0) {
       sums.q2 = RealSeries(times(), static_cast<Eigen::Index>(spec_.graphs * pairs));
     }

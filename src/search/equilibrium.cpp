@@ -51,14 +51,13 @@ std::vector<Window> windows(std::uint64_t length) {
 // updates rarely reach one), and so they contribute to M. A Swendsen-Wang update randomises them.
 // The error is (N q0)^2 over N^(3/2), the order of M^2 at Tc, with q0 the fraction of sites whose
 // bonds were all moved away and that received none.
-double wrong_by_lone_sites(const StudyConfig& config, double p, double sites) {
+double wrong_by_lone_sites(const StudyConfig& config, const GraphSpec& graph, double sites) {
   if (config.local != LocalUpdate::metropolis) return 0;
-  const auto has = [&](Rule rule) {
-    return std::ranges::find(config.rules, rule, base_rule) != config.rules.end();
-  };
-  if (has(Rule::imported)) return 1;  // any number of sites may be isolated
-  if (!has(Rule::rewire)) return 0;
-  const double dim = config.dim(), q0 = std::pow(p / 2, 2 * dim) * std::exp(-dim * p);
+  const Rule rule = base_rule(graph.rule);
+  if (rule == Rule::imported) return 1;  // any number of sites may be isolated
+  if (rule != Rule::rewire) return 0;
+  const auto dim = static_cast<double>(graph.extents.size());
+  const double q0 = std::pow(graph.p / 2, 2 * dim) * std::exp(-dim * graph.p);
   return q0 * q0 * std::sqrt(sites);
 }
 
@@ -78,7 +77,8 @@ class Trial {
       return;
     }
     const bool mean_field = config.model.kind == ModelKind::ising && search.p >= kManyShortcuts;
-    if (has_swendsen_wang() && wrong_by_lone_sites(config, search.p, search.sites) > kLoneSites) {
+    const GraphSpec graph = search.pilot(0, *search.plan).spec.graph;
+    if (has_swendsen_wang() && wrong_by_lone_sites(config, graph, search.sites) > kLoneSites) {
       first_ = {kLoneUpdates, {{1, 1}, ClusterUpdate::swendsen_wang}};
     }
     if (search.sites >= kLarge && !mean_field && equilibrates_by_swendsen_wang()) {
@@ -258,12 +258,12 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
   }
 }
 
-std::string lone_sites_warning(const StudyConfig& config, double p, double sites,
+std::string lone_sites_warning(const StudyConfig& config, const GraphSpec& graph, double sites,
                                const SizePlan& plan) {
   const bool redrawn = plan.cluster == ClusterUpdate::swendsen_wang && plan.schedule.cluster > 0;
   const bool own_graphs = !config.files.empty();
   if (plan.schedule.local == 0 || redrawn || config.model.q > 2 || own_graphs) return "";
-  const double wrong = wrong_by_lone_sites(config, p, sites);
+  const double wrong = wrong_by_lone_sites(config, graph, sites);
   if (wrong < kLoneSites) return "";
   return fmt::format(
       "sites without bonds flip together at every Metropolis sweep{}: m^2 at Tc is too large by "

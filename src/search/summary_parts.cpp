@@ -36,7 +36,9 @@ std::string cell(Value v) {
   return fmt::format(",{},{}", text(v.value), text(v.error));
 }
 
-bool has_overlaps(const StudyConfig& config) { return !config.model.is_ferromagnet(); }
+bool has_overlaps(const StudyConfig& config) {
+  return !config.model.is_ferromagnet() && config.model.q == 2;
+}
 
 bool has_staggered(const StudyConfig& config) {
   return measures_staggered(config.staggered, config.model, nullptr, "sampling.staggered");

@@ -161,8 +161,9 @@ void TaskRunner::find_times(std::span<const SizeCell> cells, double later) {
 double TaskRunner::fill(std::span<const SizeCell> cells) {
   if (config().equilibrate) {
     for (const SizeCell& cell : cells) {
-      const std::string lone =
-          lone_sites_warning(config(), cell.p, cell.size->samples.sites, cell.size->plan);
+      const SizePlan& plan = cell.size->plan;
+      const std::string lone = lone_sites_warning(config(), cell.task(0, plan, "graph").spec.graph,
+                                                  cell.size->samples.sites, plan);
       if (lone.empty()) continue;
       const std::string warning = fmt::format("{}: {}", size_text(*cell.size), lone);
       const std::lock_guard lock(mutex_);

@@ -49,7 +49,7 @@ std::span<const Symbol> symbols() {
        "1 - [<m_s^4>]/(3 [<m_s^2>]^2)", "1", "Binder, Z. Phys. B 43, 119 (1981)"},
       {"chi_s", "staggered_susceptibility", "staggered susceptibility per site",
        "N (<m_s^2> - <|m_s|>^2)/T", "1/J", ""},
-      {"q", "overlap", "overlap of two replicas of a spin glass",
+      {"q", "overlap", "overlap of two replicas of a spin glass (Ising spins)",
        "(1/N) sum over sites of s_i^a s_i^b of the replicas a and b", "1",
        "Parisi, Phys. Rev. Lett. 50, 1946 (1983)"},
       {"q^2", "overlap_m2, q2", "square of the overlap", "[<q^2>]", "1", ""},

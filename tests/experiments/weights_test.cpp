@@ -187,3 +187,25 @@ TEST_CASE("run --snapshot-overlaps writes the products of the spins of every pai
     }
   }
 }
+
+TEST_CASE("a graph from the file of a run with couplings: a note that it has none of them") {
+  const Workplace place;
+  const std::string rest = " --temperature 2 --equilibrate 5 --measure 5 --device cpu";
+  CHECK(place.run("run --size 4 --couplings pm --field 0.1 --out r.h5" + rest).status == 0);
+  const std::string note = "note: the run of r.h5 had couplings = pm, field = 0.1";
+  CHECK(place.run("run --graph r.h5" + rest).err.find(note) != std::string::npos);
+  CHECK(place.run("graph --from r.h5").err.find(note) != std::string::npos);
+  CHECK(place.run("run --graph r.h5 --couplings pm" + rest).err.find("note:") == std::string::npos);
+}
+
+TEST_CASE("fields and strengths that rounding would change are errors") {
+  const Workplace place;
+  for (const std::string option : {"--field 1e-6", "--field-random pm --field-width 1e-5",
+                                   "--couplings-on shortcuts --couplings pm --p 0.1 "
+                                   "--shortcut-strength 1e-6"}) {
+    const Output refused = place.run("run --size 4 --temperature 2 --device cpu " + option);
+    INFO(option << "\n" << refused.err);
+    CHECK(refused.status == 64);
+    CHECK(refused.err.find("is too small: rounding to a multiple of 2^-20") != std::string::npos);
+  }
+}

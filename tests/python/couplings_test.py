@@ -236,6 +236,7 @@ def test_tune_takes_couplings(small, glass):
     ({"field": [1.0]}, rw.UsageError, "field: 1 values, but"),
     ({"field": "strong"}, TypeError, "field: 'strong' is not a number"),
     ({"field": 1e6}, rw.UsageError, "field: '1000000.0' is not a number in"),
+    ({"field": 1e-6}, rw.UsageError, "field: 1e-06 is too small"),
     ({"negative": 0.2}, rw.UsageError, "negative: requires couplings"),
     ({"on": "some", "couplings": "pm"}, rw.UsageError, "on: unknown"),
     ({"model": "potts", "q": 3, "field": 1.0}, rw.UsageError, "field"),

@@ -109,3 +109,18 @@ def test_tune(small):
     assert imported.cluster == "wolff"
     with pytest.raises(rw.UsageError):
         rw.tune(small, 2.6, schedules=["1-0"])
+
+
+def test_sweep_and_results_of_one_folder(tmp_path):
+    short = {"schedule": "1:1", "equilibrate": 20, "measure": 40, "every": 1}
+    swept = rw.sweep(0.1, [6, 8], [2.5, 3.0], graphs=4, folder=tmp_path / "sweep", sampling=short)
+    curve = swept.curve(p=0.1, size=8)
+    assert curve.temperature.tolist() == [2.5, 3.0] and (curve.energy_error > 0).all()
+    given = {"sizes": [6, 8], "graphs": 8, "folder": tmp_path / "tc", "sampling": short}
+    first, second = rw.tc(0.1, **given), rw.tc(0.3, **given)
+    assert first.tc["p"].tolist() == [0.1] and second.tc["p"].tolist() == [0.3]
+    with pytest.raises(rw.DataError, match="results of another run"):
+        first.resamples
+    assert len(second.resamples.size(p=0.3, size=6).left_out["m2"]) > 0
+    with pytest.raises(rw.UsageError, match="sizes"):
+        rw.tc(0.1, "all", folder=tmp_path / "tc")

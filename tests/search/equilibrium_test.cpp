@@ -333,6 +333,16 @@ TEST_CASE("sites without bonds: Metropolis keeps them aligned, Swendsen-Wang upd
   CHECK(points[0]["sizes"][0]["warm_up"] == 0);
   CHECK(points[1]["sizes"][0]["warm_up"] == 2);
   CHECK(points[1]["sizes"][0]["equilibrate"].get<int>() > 0);
+
+  // The warning depends on the rule of the row.
+  place.write("rules.toml",
+              "[lattice]\ndim = 2\nsizes = [8]\np = [1.0]\nrule = [\"add\", \"rewire\"]\n"
+              "graphs = 2\n[run]\ndevice = \"cpu\"\n[sampling]\nschedule = \"1:0\"\n"
+              "temperatures = [4]\nequilibrate = 20\nmeasure = 20\nevery = 1\n");
+  const Output rules = place.run("sweep rules.toml --out rules --no-plots");
+  INFO(rules.err << rules.out);
+  CHECK(rules.out.find("rewire: 8x8: sites without bonds") != std::string::npos);
+  CHECK(rules.out.find("add: 8x8: sites without bonds") == std::string::npos);
 }
 
 TEST_CASE("one dimension: no transition at p = 0, found without tasks, and one at p > 0") {

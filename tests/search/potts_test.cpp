@@ -88,6 +88,16 @@ TEST_CASE("run --model potts: energy, order parameter and improved estimators ar
   CHECK(table.out.find("(q N_max/N - 1)/(q - 1)") != std::string::npos);
 }
 
+// The usual overlap is defined for Ising spins.
+TEST_CASE("replica exchange of Potts spins has no overlaps") {
+  const Workplace place;
+  const std::string line =
+      "run --model potts --size 8 --temperature 1,1.1 --exchange --schedule 1:0 --equilibrate 20 "
+      "--measure 40 --device cpu --json --q ";
+  CHECK(parsed(place.run(line + "2"))["results"][0].contains("overlap_m2"));
+  CHECK_FALSE(parsed(place.run(line + "3"))["results"][0].contains("overlap_m2"));
+}
+
 TEST_CASE("invalid Potts and few-cluster input gives one line of error and status 64") {
   const Workplace place;
   const std::string run = "run --size 8 --temperature 1 --device cpu ";
