@@ -270,7 +270,8 @@ class Study:
         """The jackknife samples of the study, and their covariances (resamples.py)."""
         from .resamples import Resamples
 
-        if files.read_summary(self.folder) != self.summary:
+        own = self.__dict__.get("summary")
+        if own is not None and files.read_summary(self.folder) != own:
             raise DataError(f"'{self.folder}' has the results of another run now: run this study "
                             "again")
         return Resamples(self.folder)
