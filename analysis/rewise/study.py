@@ -271,9 +271,8 @@ class Study:
         from .resamples import Resamples
 
         own = self.__dict__.get("summary")
-        if own is not None and files.read_summary(self.folder) != own:
-            raise DataError(f"'{self.folder}' has the results of another run now: run this study "
-                            "again")
+        if own and files.read_summary(self.folder)["configuration"] != own["configuration"]:
+            raise DataError(f"'{self.folder}' has the results of another configuration now")
         return Resamples(self.folder)
 
     @property

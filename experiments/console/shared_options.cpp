@@ -188,7 +188,9 @@ ModelWords model_origins() {
 }  // namespace
 
 Model read_model(const ModelOptions& options) {
-  return parse_model(options.model, model_origins());
+  const Model model = parse_model(options.model, model_origins());
+  check_rounded_numbers(model, model_origins());
+  return model;
 }
 
 void note_couplings_of_run(const std::string& path, const Model& model) {

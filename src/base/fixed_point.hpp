@@ -17,13 +17,11 @@ inline constexpr double kMaxCoupling = 1024;
 // Smaller numbers other than 0 are rejected, because they are probably in other units.
 inline constexpr double kMinCoupling = 1e-9;
 
-// The nearest multiple of the unit, for numbers other than 0 the nearest one that is not 0: a list
-// of small numbers does not become a list of zeros. nullopt for NaN and numbers out of range.
+// The nearest multiple of the unit, or nullopt for NaN and numbers out of range.
 inline std::optional<std::int32_t> to_fixed(double value) {
   const double units = std::nearbyint(value / kFixedUnit);
   if (!(std::fabs(units) < kMaxCoupling / kFixedUnit)) return std::nullopt;
   if (value != 0 && std::fabs(value) < kMinCoupling) return std::nullopt;
-  if (value != 0 && units == 0) return value < 0 ? -1 : 1;
   return static_cast<std::int32_t>(units);
 }
 

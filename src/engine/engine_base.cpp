@@ -259,6 +259,7 @@ void EngineBase::spins(std::uint32_t temperature, std::uint32_t replica,
 }
 
 void EngineBase::write_spins(Bytes spins) {
+  if (step_ > 0) throw Error(ExitCode::internal, "spins can be given before the first step only");
   const std::uint64_t each = spec_.replicas * sites_, all = replicas_ * sites_;
   if (spins.size() != sites_ && spins.size() != each && spins.size() != all) {
     throw Error(ExitCode::usage,

@@ -54,16 +54,6 @@ class Words {
     throw Error(ExitCode::usage,
                 fmt::format("{}: '{}' is not a number in {}..{}", origin(key), text, least, most));
   }
-  // A coupling or a field. Throws Error(usage) if rounding to fixed point changes it by over 1%.
-  double fixed(const char* key, double standard, double least, double most) const {
-    const double value = number(key, standard, least, most);
-    const double rounded = kFixedUnit * nearest_fixed(value);
-    if (std::abs(rounded - value) <= 0.01 * std::abs(value)) return value;
-    throw Error(ExitCode::usage,
-                fmt::format("{}: {} is too small: rounding to a multiple of 2^-20 changes it to "
-                            "{:.3g} (allowed: 0, and magnitudes from 4.8e-5 on)",
-                            origin(key), word(key), rounded));
-  }
   std::uint32_t whole(const char* key) const {
     if (!has(key)) return 0;
     const auto value = whole_number(word(key));
@@ -120,12 +110,12 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
   out.on_shortcuts = words.choice("on", kOn, "set of bonds") == 1;
   out.negative = words.number("negative", out.negative, 0, 1);
   out.shortcut_strength =
-      words.fixed("shortcut_strength", out.shortcut_strength, -kMaxCoupling / 8, kMaxCoupling / 8);
+      words.number("shortcut_strength", out.shortcut_strength, -kMaxCoupling / 8, kMaxCoupling / 8);
   out.seed = words.whole("coupling_seed");
-  out.field = words.fixed("field", out.field, -kMaxCoupling / 2, kMaxCoupling / 2);
+  out.field = words.number("field", out.field, -kMaxCoupling / 2, kMaxCoupling / 2);
   out.random_field =
       static_cast<RandomField>(words.choice("field_random", kRandomFields, "random field"));
-  out.field_width = words.fixed("field_width", out.field_width, 0, kMaxCoupling / 16);
+  out.field_width = words.number("field_width", out.field_width, 0, kMaxCoupling / 16);
 
   const bool random = out.random_field != RandomField::none;
   words.needs("negative", out.couplings == CouplingKind::pm, "couplings = \"pm\"");

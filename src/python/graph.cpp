@@ -117,6 +117,7 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
     throw Error(ExitCode::usage, fmt::format("{}: {} values, but the graph has {} {}s", name,
                                              values->size(), count, item));
   }
+  bool kept = false, vanished = false;  // numbers other than 0 that rounding keeps, or makes 0
   for (std::size_t k = 0; k < values->size(); ++k) {
     const double value = (*values)(k);
     const std::optional<std::int32_t> units = to_fixed(value);
@@ -127,6 +128,14 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
                               name, value, item, k, kMinCoupling, kMaxCoupling));
     }
     all.push_back(*units);
+    kept = kept || *units != 0;
+    vanished = vanished || (*units == 0 && value != 0);
+  }
+  if (vanished && !kept) {
+    throw Error(ExitCode::data,
+                fmt::format("{}: all values are 0 after rounding to multiples of 2^-20: multiply "
+                            "couplings, fields and temperatures by the same factor",
+                            name));
   }
   return all;
 }
@@ -153,6 +162,7 @@ SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
   ModelWords origin;
   for (const char* key : kModelKeys) origin[key] = key;
   const Model model = parse_model(words, origin);
+  check_rounded_numbers(model, origin);
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
     shared.graph = std::make_shared<const Graph>(weighted_graph(*self.graph, model));

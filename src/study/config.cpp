@@ -128,6 +128,7 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool by_u
   }
   config.model = parse_model(words, origin);
   const bool lattice = config.files.empty() && !config.p.empty();
+  if (by_user) check_rounded_numbers(config.model, origin);
   if (lattice && by_user) check_shortcut_couplings(config.model, config.p.back(), origin);
 }
 

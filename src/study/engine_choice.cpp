@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
+#include "src/base/fixed_point.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -196,6 +199,20 @@ void check_shortcut_couplings(const Model& model, double p,
     throw Error(ExitCode::usage, fmt::format("{}: a lattice with p = 0 has no shortcuts (give p > "
                                              "0)",
                                              origins.at("shortcut_strength")));
+  }
+}
+
+void check_rounded_numbers(const Model& model, const std::map<std::string, std::string>& origins) {
+  const Interactions& of = model.interactions;
+  for (const auto& [key, value] : {std::pair{"field", of.field},
+                                   {"field_width", of.field_width},
+                                   {"shortcut_strength", of.shortcut_strength}}) {
+    const double rounded = kFixedUnit * nearest_fixed(value);
+    if (std::abs(rounded - value) <= 0.01 * std::abs(value)) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} is too small: rounding to a multiple of 2^-20 changes it to "
+                            "{:.3g} (allowed: 0, and magnitudes from 4.8e-5 on)",
+                            origins.at(key), value, rounded));
   }
 }
 

@@ -59,6 +59,10 @@ void check_compares_schedules(const Graph& graph, const std::string& origin,
 // effect: without shortcuts, or on couplings that are 1 anyway.
 void check_shortcut_couplings(const Model& model, double p,
                               const std::map<std::string, std::string>& origins);
+// Throws Error(usage) if the model's field, width of the field or strength of shortcuts, named by
+// `origins`, changes by over 1% when it is rounded to fixed point. For settings that a user gives:
+// stored ones are valid as they are.
+void check_rounded_numbers(const Model& model, const std::map<std::string, std::string>& origins);
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

@@ -529,7 +529,8 @@ TEST_CASE("invalid weights and fields are refused with their line") {
            {"0 1 1e-5\n1 2 1e-5\n",
             "the largest of the couplings is 9.54e-06, and rounding "
             "changes it by up to 4.77e-07"},
-           {"0 1 1e-7\n1 2 -1e-8\n", "the largest of the couplings is 9.54e-07"},
+           {"0 1 1e-7\n1 2 -1e-8\n", "g.edges: all couplings are 0 after rounding"},
+           {"# field 0 1e-7\n0 1 2\n", "g.edges: all fields are 0 after rounding"},
            {"# field 5 1\n0 1\n", "g.edges:1: the field of site '5': out of range (sites 0 to 1)"},
            {"# field 1 1\n# field 1 2\n0 1\n",
             "g.edges:2: the field of site '1': it is already set in line 1"},

@@ -119,7 +119,7 @@ def test_sweep_and_results_of_one_folder(tmp_path):
     given = {"sizes": [6, 8], "graphs": 8, "folder": tmp_path / "tc", "sampling": short}
     first, second = rw.tc(0.1, **given), rw.tc(0.3, **given)
     assert first.tc["p"].tolist() == [0.1] and second.tc["p"].tolist() == [0.3]
-    with pytest.raises(rw.DataError, match="results of another run"):
+    with pytest.raises(rw.DataError, match="results of another configuration"):
         first.resamples
     assert len(second.resamples.size(p=0.3, size=6).left_out["m2"]) > 0
     with pytest.raises(rw.UsageError, match="sizes"):
