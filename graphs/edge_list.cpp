@@ -464,7 +464,7 @@ class EdgeListReader {
         return Attributes({}, weights).see("edge", name, text, line_);
       };
       if (meaning(options_.weights).kind != Meaning::none) {
-        return give(name, meaning(options_.weights));
+        return give(name, attributes_.see("edge", name, text, line_));
       }
       why = meaning(true).kind != Meaning::none
                 ? fmt::format("is a coupling: {}", kTakeWeights)

@@ -34,7 +34,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   origin["name"] = "model";
   spec.model = parse_model(settings.model, origin);
   check_rounded_numbers(spec.model, origin);
-  if (!graph) check_shortcut_couplings(spec.model, lattice.p, origin);
+  if (dim > 0) check_shortcut_couplings(spec.model, lattice.p, origin);
   spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
   const auto [schedule, cluster, local] =
       choose_updates(settings.schedule, settings.local, settings.cluster, "", false);

@@ -250,7 +250,8 @@ def test_bad_arguments(small, arguments, error, said):
 
 
 def test_bad_weights(small, glass):
-    for weight, said in ((1024, "1024"), (np.nan, "nan"), (1e-21, "1e-21"), (1e-5, "rounding")):
+    for weight, said in ((1024, "1024"), (np.nan, "nan"), (1e-21, "1e-21"), (1e-5, "rounding"),
+                         (1e-8, "all values are 0 after rounding")):
         with pytest.raises(rw.DataError, match=said):
             rw.Graph(small.edges, weights=np.full(small.bonds, weight))
     with pytest.raises(rw.UsageError, match="weights: 1 values, but"):
@@ -259,6 +260,8 @@ def test_bad_weights(small, glass):
         rw.Graph(small.edges, weights=["a"] * small.bonds)
     with pytest.raises(rw.UsageError, match='bond 0 of sites .* has J = .*couplings = "file"'):
         rw.simulate(glass, 2.0)
+    with pytest.raises(rw.UsageError, match="shortcut_strength: a lattice with p = 0 has no"):
+        rw.simulate(rw.rewire(4, p=0), 2.0, couplings="pm", shortcut_strength=0.5)
     with pytest.raises(rw.UsageError, match="negative: cannot be combined with an array"):
         rw.simulate(small, 2.0, couplings=np.ones(small.bonds), negative=0.2)
 
