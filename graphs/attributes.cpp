@@ -7,7 +7,6 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
-#include <utility>
 
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
@@ -269,8 +268,7 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
     if (of_weights) {
       const std::optional<std::int32_t> fixed = number ? to_fixed(*number) : std::nullopt;
       if (fixed && (weights_ || harmless)) {
-        Rounded& rounded = is_coupling ? couplings_ : fields_;
-        (*fixed != 0 ? rounded.kept : rounded.vanished) |= *number != 0;
+        (is_coupling ? couplings_ : fields_).add(*number, *fixed);
         return {is_coupling ? Meaning::coupling : Meaning::field, *fixed};
       }
       fault = fixed ? Fault::weight_not_taken : Fault::not_a_weight;
@@ -289,14 +287,8 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
 }
 
 void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
-  for (const auto& [what, rounded] :
-       {std::pair{"couplings", couplings_}, std::pair{"fields", fields_}}) {
-    if (!rounded.vanished || rounded.kept) continue;
-    throw Error(ExitCode::data,
-                fmt::format("{}: all {} are 0 after rounding to multiples of 2^-20: multiply "
-                            "couplings, fields and temperatures by the same factor",
-                            file, what));
-  }
+  couplings_.check(fmt::format("{}: all couplings", file));
+  fields_.check(fmt::format("{}: all fields", file));
   if (found_.empty()) {
     if (all_ignored_exist) check_ignored(file);
     return;

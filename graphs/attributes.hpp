@@ -24,6 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graphs/weights.hpp"
+
 namespace rewise {
 
 // Formats a text from a file for an error message: on one line, cut after `most` bytes.
@@ -82,10 +84,7 @@ class Attributes {
     std::uint64_t line;
     Fault fault;
   };
-  struct Rounded {  // numbers other than 0: some are still not 0, or are 0, in fixed point
-    bool kept = false, vanished = false;
-  };
-  Rounded couplings_, fields_;
+  RoundedNumbers couplings_, fields_;
   std::vector<std::string> ignored_;
   bool weights_;
   std::set<std::string, std::less<>> names_;  // of attributes, if any are ignored

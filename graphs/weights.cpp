@@ -16,6 +16,14 @@ constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::min();
 
 }  // namespace
 
+void RoundedNumbers::check(const std::string& what) const {
+  if (kept_ || !vanished_) return;
+  throw Error(ExitCode::data,
+              fmt::format("{} are 0 after rounding to multiples of 2^-20: multiply couplings, "
+                          "fields and temperatures by the same factor",
+                          what));
+}
+
 std::string GivenWeight::give(const std::string& name, std::int32_t value) {
   if (value_ && *value_ != value) {
     return fmt::format(

@@ -12,6 +12,20 @@
 
 namespace rewise {
 
+// Whether rounding to fixed point has made all numbers other than 0 zeros.
+class RoundedNumbers {
+ public:
+  void add(double value, std::int32_t units) {
+    if (value != 0) (units != 0 ? kept_ : vanished_) = true;
+  }
+  // Throws Error(data) if it has. `what`: the beginning of the message, such as "g.edges: all
+  // couplings".
+  void check(const std::string& what) const;
+
+ private:
+  bool kept_ = false, vanished_ = false;
+};
+
 // The coupling or field of one element of a file, which several attributes may give.
 class GivenWeight {
  public:

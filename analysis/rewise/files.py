@@ -252,11 +252,15 @@ def _texts(group):
 _ENGINES = {"bundle": "multispin", "single": "bytespin", "packed": "bitlattice"}
 
 
+def with_current_names(configuration):
+    """A configuration, with the current name of its engine."""
+    engine = configuration.get("sampling.engine")
+    return configuration | {"sampling.engine": _ENGINES[engine]} if engine in _ENGINES \
+        else configuration
+
+
 def _configuration(file):
-    configuration = _texts(file["configuration"])
-    if engine := configuration.get("sampling.engine"):
-        configuration["sampling.engine"] = _ENGINES.get(engine, engine)
-    return configuration
+    return with_current_names(_texts(file["configuration"]))
 
 
 def read_task(path):

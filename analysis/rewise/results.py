@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _core, arguments
 from .errors import AbsentError, TauWarning, UsageError, as_arguments, module, warn
-from .files import Named, unpacked, with_error
+from .files import Named, unpacked, with_current_names, with_error
 
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
 _KNOWN = _core.observables()
@@ -287,10 +287,7 @@ class Results:
         """All settings that determine the numbers, as strings: "sampling.schedule" -> "1:1". Files
         store old names of the engines (src/store/FORMATS.md); here they are replaced by the current
         names."""
-        found = self._data.configuration
-        if (engine := found.get("sampling.engine")) is not None:
-            found["sampling.engine"] = _core.engines().get(engine, engine)
-        return found
+        return with_current_names(self._data.configuration)
 
     @property
     def provenance(self) -> dict[str, str]:

@@ -234,7 +234,7 @@ class Study:
             return path
         if not isinstance(self._config, dict):
             return self._config
-        self._written = tempfile.TemporaryDirectory(prefix="rewise-")  # lives as long as this
+        self._written = tempfile.TemporaryDirectory(prefix="rewise-")  # until wait() ends
         path = pathlib.Path(self._written.name) / "study.toml"
         config = dict(self._config)
         lattice = config.get("lattice")

@@ -188,8 +188,9 @@ ModelWords model_origins() {
 }  // namespace
 
 Model read_model(const ModelOptions& options) {
-  const Model model = parse_model(options.model, model_origins());
-  check_rounded_numbers(model, model_origins());
+  const ModelWords origins = model_origins();
+  const Model model = parse_model(options.model, origins);
+  check_rounded_numbers(model, origins);
   return model;
 }
 

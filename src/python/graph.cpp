@@ -10,6 +10,7 @@
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
+#include "graphs/weights.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/engine/weighted_graph.hpp"
@@ -117,7 +118,7 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
     throw Error(ExitCode::usage, fmt::format("{}: {} values, but the graph has {} {}s", name,
                                              values->size(), count, item));
   }
-  bool kept = false, vanished = false;  // numbers other than 0 that rounding keeps, or makes 0
+  RoundedNumbers rounded;
   for (std::size_t k = 0; k < values->size(); ++k) {
     const double value = (*values)(k);
     const std::optional<std::int32_t> units = to_fixed(value);
@@ -128,15 +129,9 @@ std::vector<std::int32_t> fixed(const std::optional<Numbers>& values, std::uint6
                               name, value, item, k, kMinCoupling, kMaxCoupling));
     }
     all.push_back(*units);
-    kept = kept || *units != 0;
-    vanished = vanished || (*units == 0 && value != 0);
+    rounded.add(value, *units);
   }
-  if (vanished && !kept) {
-    throw Error(ExitCode::data,
-                fmt::format("{}: all values are 0 after rounding to multiples of 2^-20: multiply "
-                            "couplings, fields and temperatures by the same factor",
-                            name));
-  }
+  rounded.check(fmt::format("{}: all values", name));
   return all;
 }
 
@@ -159,10 +154,8 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
 // A copy of the graph whose weights are the couplings and fields of a model. `words`: settings of
 // the model by key.
 SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
-  ModelWords origin;
-  for (const char* key : kModelKeys) origin[key] = key;
-  const Model model = parse_model(words, origin);
-  check_rounded_numbers(model, origin);
+  const Model model = parse_model(words, model_arguments());
+  check_rounded_numbers(model, model_arguments());
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
     shared.graph = std::make_shared<const Graph>(weighted_graph(*self.graph, model));

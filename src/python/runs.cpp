@@ -23,18 +23,20 @@ void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, c
               fmt::format("{}: {} is out of range ({}..{})", name, value, least, most));
 }
 
+ModelWords model_arguments() {
+  ModelWords arguments;
+  for (const char* key : kModelKeys) arguments[key] = key;
+  arguments["name"] = "model";
+  return arguments;
+}
+
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings) {
   TaskSpec spec;
   spec.graph = lattice;
   spec.imported = graph;
   const auto dim = static_cast<int>(lattice.extents.size());
-  ModelWords origin;
-  for (const char* key : kModelKeys) origin[key] = key;
-  origin["name"] = "model";
-  spec.model = parse_model(settings.model, origin);
-  check_rounded_numbers(spec.model, origin);
-  if (dim > 0) check_shortcut_couplings(spec.model, lattice.p, origin);
+  spec.model = parse_model(settings.model, model_arguments());
   spec.staggered = measures_staggered(settings.staggered, spec.model, graph.get(), "staggered");
   const auto [schedule, cluster, local] =
       choose_updates(settings.schedule, settings.local, settings.cluster, "", false);
@@ -99,7 +101,10 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
 }
 
 TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings) {
-  TaskSpec spec = task_spec(graph->spec(), graph, settings);
+  const GraphSpec& lattice = graph->spec();
+  TaskSpec spec = task_spec(lattice, graph, settings);
+  check_rounded_numbers(spec.model, model_arguments());
+  if (!lattice.extents.empty()) check_shortcut_couplings(spec.model, lattice.p, model_arguments());
   if (!settings.range) return spec;
   TaskRun run;
   run.engine = engine_options(spec, settings, HUGE_VAL);

@@ -56,11 +56,14 @@ struct Listener {
 // One warning per line, for users.
 using Notes = std::vector<std::string>;
 
+// The Python argument of each key of a model, for error messages.
+ModelWords model_arguments();
 // Throws Error(usage) for values out of range. `graph` may be null if the bitlattice engine does
 // not need one. For a range, the temperatures of the result are its two ends.
 TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
                    const Settings& settings);
-// The same; chooses the temperatures of a range by a scan (exchange_ladder.hpp).
+// The same for settings of a user, which are checked further than stored ones; chooses the
+// temperatures of a range by a scan (exchange_ladder.hpp).
 TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings);
 void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
 // The configuration that files store, as those of `rewise run`. A graph that was built by a rule is

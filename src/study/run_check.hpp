@@ -24,8 +24,8 @@
 //
 // False alarms: each t or F test has the level kEquilibriumLevel for all temperatures and
 // observables of a run together (Bonferroni), so the tests reject a run in equilibrium with a
-// probability of at most 3 kEquilibriumLevel = 3e-4; with couplings, where the overlap has a test
-// of its own (overlap_drift()), 4e-4.
+// probability of at most 3 kEquilibriumLevel = 3e-4. With couplings there is a fourth test, of the
+// overlap (overlap_drift()): 4e-4.
 #pragma once
 
 #include <string>
