@@ -10,7 +10,8 @@
 namespace rewise {
 namespace {
 
-// If the condition of a correlation matrix is worse, a point duplicates information of the others.
+// Matrices with a smaller reciprocal condition number count as singular: a point (or a parameter)
+// then contains almost no information that the others do not.
 constexpr double kMinReciprocalCondition = 1e-11;
 
 }  // namespace
@@ -36,13 +37,13 @@ LinearFit fit_linear(const Eigen::MatrixXd& design, const Eigen::VectorXd& y,
     return fit;
   }
 
-  // In units of the errors, so that only the correlations determine the condition.
+  // Divide by the errors of the points. The condition then depends on the correlations only.
   const Eigen::VectorXd weight = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Eigen::MatrixXd correlation = weight.asDiagonal() * covariance * weight.asDiagonal();
   const Eigen::LLT<Eigen::MatrixXd> root(correlation);
   if (root.info() != Eigen::Success || root.rcond() < kMinReciprocalCondition) return fit;
   const Eigen::MatrixXd white = root.matrixL().solve(weight.asDiagonal() * design);
-  // Scale the parameters, too: amplitudes and limits differ by orders of magnitude.
+  // Scale the parameters, too, because amplitudes and limits differ by orders of magnitude.
   const Eigen::VectorXd unit = white.colwise().norm().transpose().cwiseInverse();
   if (!unit.allFinite()) return fit;
   const Eigen::MatrixXd scaled = white * unit.asDiagonal();

@@ -82,8 +82,8 @@ EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd&
     times.push_back(w.start[std::min(at, w.start.size() - 1)]);
   }
   const Eigen::Map<const Eigen::ArrayXd> t(times.data(), kBootstraps);
-  // The time lies between this point and the previous one. This adds the standard deviation of a
-  // uniform distribution over the spacing to the error.
+  // The true time lies anywhere between w.start[first] and the point before it. The error therefore
+  // includes the standard deviation of a uniform distribution between these points.
   const double spacing = w.start[first] - result.last;
   result.time.error =
       std::sqrt((t - t.mean()).square().sum() / (kBootstraps - 1) + spacing * spacing / 12);

@@ -7,9 +7,10 @@
 //
 // <e>^2, <|m|>^2 and <m>^2 of a graph are squares of averages with statistical errors. The square
 // of an average over a short series is too large on average, which makes C, chi and dm/dh too small
-// by a fraction 2 tau_int/n, however many graphs there are. Therefore products of independent
-// averages are used instead: they are then unbiased for series of any length, and linear in the
-// moments, so that the average of C over graphs is C of the averaged moments.
+// by a fraction 2 tau_int/n, however many graphs there are. Products of independent averages
+// therefore replace these squares. C, chi and dm/dh are then unbiased for series of any length.
+// They are also linear in the moments, so the average of C over graphs is C of the averaged
+// moments.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,9 +22,9 @@
 
 namespace rewise {
 
-// The last three ("pairs") estimate <e>^2, <|m|>^2 and <m>^2: products of averages of two different
-// replicas, averaged over all pairs; for a single replica, of two blocks of time that are not
-// neighbours.
+// kEnergyPair, kAbsPair and kMagnetisationPair ("the pairs") estimate <e>^2, <|m|>^2 and <m>^2 by
+// products of averages of two different replicas, averaged over all pairs of replicas. For a single
+// replica, the products are of two blocks of time that are not neighbours.
 enum Moment : Eigen::Index {
   kEnergy,
   kEnergySquared,
@@ -47,13 +48,13 @@ using IntSeriesRef = Eigen::Ref<const IntSeries>;  // [time, replica], one tempe
 Moments with_squares(Moments m);
 
 // The average of x_i x_j over pairs of different members of x [member]; NaN for one member.
-// `in_time`: members are blocks of one series. Neighbours (the first and last included) are then
-// not used as pairs if there are four blocks or more.
+// `in_time`: members are blocks of one series. If there are four blocks or more, pairs of
+// neighbours are then left out; the first and the last block count as neighbours.
 double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 
-// Averages over times and replicas. `pair_of_m2`: receives <m^2>^2, like the pairs from products of
-// averages of different replicas.
-// With coupled replicas, the products are of different members.
+// Averages over times and replicas. `pair_of_m2` receives an estimate of <m^2>^2 by products of
+// averages, like the pairs. With coupled replicas (coupled.hpp), all products are of different
+// members instead of replicas.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2 = nullptr,
                      Dependence dependence = Dependence::none);

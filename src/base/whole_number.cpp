@@ -9,7 +9,7 @@
 namespace rewise {
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
-  // The digits without the decimal point, and the power of ten to multiply them by.
+  // The number is digits * 10^power.
   std::string digits;
   int power = 0;
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());

@@ -39,8 +39,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Ignores case. A unique word that begins with the typed letters also counts as close. Single
-// letters are close to nothing: "T" is not a misspelt "p".
+// Ignores case. A word that begins with the typed letters also counts as close if it is the only
+// one. A single letter is close only to itself: "T" is not a misspelt "p".
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
   const std::string typed = lower_case(word);
   std::string_view best, beginning;

@@ -56,7 +56,8 @@ class Slab : public Subdomain {
   // Makes `steps` sweeps of replicas [first, last), starting at step `step`.
   virtual void sweep(std::size_t first, std::size_t last, std::uint64_t step,
                      std::uint64_t steps) = 0;
-  // Copies words of a colour, counted from the slab's own first word, to the host and back.
+  // Copy words of a colour to the host and back. `first` counts from the first word of the slab,
+  // without the halo.
   virtual void read_words(std::size_t replica, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const = 0;
   virtual void write_words(std::size_t replica, int colour, std::uint64_t first,
@@ -74,7 +75,8 @@ class Slab : public Subdomain {
 
  private:
   std::uint64_t plane_bytes() const { return 4 * layout_.plane_words(); }
-  // Index, among the slab's own words, of the word that begins at a byte of a colour.
+  // Converts an offset in bytes within a colour of the whole lattice to an offset in words within
+  // the slab, without the halo.
   std::uint64_t word(std::uint64_t byte) const {
     return byte / 4 - planes_.first * layout_.plane_words();
   }

@@ -34,8 +34,8 @@ struct WaitAtEnd {
   ~WaitAtEnd() { device.finish(); }
 };
 
-// Measures which share of the time of a mixed schedule its cluster updates take. Events on the
-// stream time the first cycles, so the host does not wait for the device in between.
+// Measures the share of cluster updates in the time of a mixed schedule. Only the first kCycles
+// cycles are timed, by events on the stream, so the host does not wait for the device.
 class PhaseTimer {
  public:
   PhaseTimer(const Schedule& schedule, cudaStream_t stream)
@@ -116,8 +116,9 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const BytespinMethods methods_;  // never `automatic`
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
-  DeviceBuffer<std::uint8_t> spins_;           // [replicas][stride]
-  DeviceBuffer<unsigned long long> measured_;  // [replicas] unequal, [replicas][measured_counts()]
+  DeviceBuffer<std::uint8_t> spins_;  // [replicas][stride]
+  // `unequal` and `counts` of launch_measure(): [replicas], then [replicas][measured_counts()]
+  DeviceBuffer<unsigned long long> measured_;
   DeviceReplicas on_device_;
   // [replicas] sums of cluster sizes (DeviceReplicas::pending), then [replicas][2] the quartic sums
   // of Swendsen-Wang updates, low and high (few-cluster: number of visited sites, 0)
@@ -137,8 +138,8 @@ BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
   if (methods.wolff == WolffMethod::automatic) {
     methods.wolff = default_wolff_method(outline(plan_), replicas());
   }
-  // The tiles of an imported graph contain no bonds, so `fast` has no advantage. Uniting its bonds
-  // one by one is 1.4 times as fast.
+  // The tiles of an imported graph contain no bonds, so `fast` has no advantage. `union_find_sew`,
+  // which unites the bonds one by one, is 1.4 times as fast.
   if (methods.label == LabelMethod::fast && plan_.lattice.dim == 0) {
     methods.label = LabelMethod::union_find_sew;
   }

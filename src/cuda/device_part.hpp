@@ -26,8 +26,9 @@ struct DevicePart {
   bool has(std::uint64_t item, std::uint64_t items) const {
     return item >= begin(items) && item < end(items);
   }
-  // The same for blocks of items. The last block may be incomplete, so the part of the blocks may
-  // begin after the part of the items, by less than a block.
+  // Range of the blocks of items that overlap this part. The last block may be incomplete, so
+  // blocks begin(blocks) .. end(blocks) - 1 may not cover the part. `overlaps` adds one block at
+  // each end.
   std::uint64_t first_block(std::uint64_t blocks) const {
     return overlaps ? std::max<std::uint64_t>(begin(blocks), 1) - 1 : begin(blocks);
   }

@@ -24,10 +24,10 @@ struct LaunchShape {
   // The kernel may start before the previous one on the stream has ended, and then waits for it by
   // cudaGridDependencySynchronize(). Compute capability 9 and later.
   bool early = false;
-  unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks that are not flat
+  unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks with more dimensions
 };
 
-// Enough blocks for one thread per item. Kernels stride over further items.
+// Enough blocks for one thread per item, up to kMaxBlocks. A kernel strides over further items.
 inline LaunchShape cover(std::uint64_t items, unsigned threads = 256) {
   constexpr std::uint64_t kMaxBlocks = 1u << 30;  // CUDA allows 2^31 - 1
   const std::uint64_t blocks = items / threads + (items % threads != 0 ? 1 : 0);
@@ -62,8 +62,8 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_
   check_cuda(cudaLaunchKernelEx(&config, kernel, arguments...), "launching a kernel", where);
 }
 
-// A stream with the source line of the call; a defaulted source_location cannot follow a parameter
-// pack.
+// A stream and the source line of the call. A separate parameter for the line would have to follow
+// the parameter pack, where it cannot have a default.
 struct StreamAt {
   StreamAt(cudaStream_t handle, std::source_location place = std::source_location::current())
       : stream(handle), where(place) {}

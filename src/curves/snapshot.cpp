@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kReplicas = 32;
 
-// Adds to sums[r] the number of words x[i] ^ y[i] with bit r set (x[i] if y is empty). A word holds
-// four 8-bit counters, which are emptied before they overflow.
+// Adds to sums[r] the number of words x[i] ^ y[i] with bit r set (x[i] if y is empty). A word of
+// `counters` holds four 8-bit counters, which are added to `sums` before they overflow.
 void count_bits(std::span<const std::uint32_t> x, std::span<const std::uint32_t> y,
                 std::uint64_t* sums) {
   constexpr std::size_t most_words = 255, lanes = 16;
@@ -37,7 +37,8 @@ void count_bits(std::span<const std::uint32_t> x, std::span<const std::uint32_t>
   }
 }
 
-// R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))); for equal spins see SpinBits.
+// R = (N - 2 d - N m m') / (N sqrt((1 - m^2)(1 - m'^2))), where d = `differ` is the number of spins
+// that differ. configuration_correlation.hpp defines R for configurations without variance.
 double pearson_of(double sites, double up_a, double up_b, double differ) {
   const double ma = 2 * up_a / sites - 1, mb = 2 * up_b / sites - 1;
   const double variance = (1 - ma * ma) * (1 - mb * mb);

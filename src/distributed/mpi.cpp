@@ -21,7 +21,7 @@ struct LoadedModule {
   std::string why_not;
 };
 
-// RTLD_GLOBAL, because plug-ins of Open MPI look up its symbols there.
+// RTLD_GLOBAL makes the symbols of Open MPI visible to its plug-ins, which need them.
 LoadedModule load() {
   std::error_code none;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
@@ -59,7 +59,8 @@ class MpiTransport final : public Transport {
     mpi_.post_receive(from, tag, bytes.data(), bytes.size());
   }
 
-  // Most messages arrive at once; after a while a waiting rank yields its core.
+  // Polls first, because most messages arrive at once. Then yields the core between polls, and
+  // after 20 ms sleeps between them.
   void wait() override {
     using Clock = std::chrono::steady_clock;
     constexpr int at_once = 1000;

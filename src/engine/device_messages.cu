@@ -1,5 +1,5 @@
 // Copies from the memory of other devices (device_messages.hpp). One kernel copies up to kTogether
-// messages, because starting a copy engine takes longer than most of the copies.
+// messages, because most copies take less time than the start of a copy engine.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
@@ -21,8 +21,8 @@ __device__ __forceinline__ void copy_units(const DevicePull& pull, std::uint64_t
   const auto* from = reinterpret_cast<const Unit*>(pull.from);
   auto* to = reinterpret_cast<Unit*>(pull.to);
   const std::uint64_t units = bytes / sizeof(Unit);
-  const std::uint64_t all = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < units; k += all) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < units; k += step) {
     to[k] = from[k];
   }
 }
@@ -35,11 +35,12 @@ __global__ void __launch_bounds__(kThreads) copy_pulls(const __grid_constant__ P
     const std::uint64_t words = *reinterpret_cast<const std::uint64_t*>(pull.from);
     bytes = min(bytes, kWord * (1 + words));
   }
-  const std::uint64_t all =
+  // A power of two divides all three numbers if it divides their bitwise or.
+  const std::uint64_t alignment =
       reinterpret_cast<std::uint64_t>(pull.from) | reinterpret_cast<std::uint64_t>(pull.to) | bytes;
-  if (all % sizeof(uint4) == 0) {
+  if (alignment % sizeof(uint4) == 0) {
     copy_units<uint4>(pull, bytes);
-  } else if (all % kWord == 0) {
+  } else if (alignment % kWord == 0) {
     copy_units<std::uint64_t>(pull, bytes);
   } else {
     copy_units<std::uint8_t>(pull, bytes);

@@ -96,30 +96,28 @@ void check_spec(const Graph& graph, const EngineSpec& spec) {
 }
 
 void check_houdayer(const Model& model, std::uint64_t replicas, const std::string& origin) {
-  const auto fail = [&](std::string_view why) {
-    throw Error(ExitCode::usage, fmt::format("{}: no Houdayer moves: {}", origin, why));
+  const auto fail = [&](std::string_view what) {
+    throw Error(ExitCode::usage, fmt::format("{}: Houdayer moves require {}", origin, what));
   };
-  if (model.is_potts()) fail("they are for Ising spins, not for Potts models");
+  if (model.is_potts()) fail("Ising spins, not a Potts model");
   if (model.is_ferromagnet()) {
-    fail(
-        "they are for couplings or fields (a ferromagnet has the cluster updates wolff and "
-        "swendsen-wang)");
+    fail("couplings or fields (a ferromagnet has the cluster updates wolff and swendsen-wang)");
   }
   if (couples_of(static_cast<std::uint32_t>(replicas)) == 0) {
-    fail("they couple replicas r and r + 2 of a temperature (3 replicas or more)");
+    fail("3 or more replicas per temperature, because they couple replicas r and r + 2");
   }
 }
 
 void check_staggered(const Model& model, const Graph* graph) {
-  const auto fail = [](std::string_view why) {
-    throw Error(ExitCode::usage, fmt::format("no staggered magnetisation: {}", why));
+  const auto fail = [](std::string_view what) {
+    throw Error(ExitCode::usage, fmt::format("the staggered magnetisation requires {}", what));
   };
-  if (model.is_potts()) fail("it is measured for Ising spins, not for Potts models");
+  if (model.is_potts()) fail("Ising spins, not a Potts model");
   if (model.is_ferromagnet()) {
-    fail("it is measured with couplings or fields (the order parameter of a ferromagnet is m)");
+    fail("couplings or fields (the order parameter of a ferromagnet is m)");
   }
   if (graph != nullptr && !graph->has_sublattices()) {
-    fail("the sites of this graph do not form two sublattices (it has cycles of odd length)");
+    fail("a graph of two sublattices (this one has cycles of odd length)");
   }
 }
 

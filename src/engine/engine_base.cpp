@@ -102,7 +102,7 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   const std::uint64_t each = schedule.steps_per_cycle();
   const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
   std::atomic<bool> stopped{false};
-  // advance_to() polls, too, but in short cycles its parts may never do enough work to poll.
+  // advance_to() also polls, but if cycles are short, a part may do too little work in each call.
   StopPoll poll(options, stopped);
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
@@ -168,8 +168,8 @@ void EngineBase::report_sums(Observation& out) {
   cluster_updates_ = 0;
 }
 
-// States: the spins of all parts and the words of the cluster sums. After a stopped advance() also
-// the positions of all parts (save_progress()) and kUnderWay.
+// States. A state consists of the spins of all parts and the words of the cluster sums. After a
+// stopped advance(), the positions of all parts (save_progress()) and kUnderWay follow.
 
 EngineState EngineBase::save_state(bool with_spins) const {
   EngineState state{std::string(traits(kind_).stored_name), step_, {}};

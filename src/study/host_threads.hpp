@@ -16,7 +16,7 @@
 namespace rewise {
 
 // Urgency classes, the most urgent first. File jobs wait for the disk and for the HDF5 lock, so
-// they use at most three quarters of the threads.
+// they use at most three quarters of the threads (rounded up).
 enum class Urgency { graph, result, file };
 
 class HostThreads {

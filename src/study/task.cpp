@@ -27,7 +27,8 @@ std::string model_key(const std::string& key) {
   return key == "name" ? "sampling.model" : "sampling." + key;
 }
 
-// Hash of the spins of all replicas, [T][R][sites], however few of them are given.
+// Hash of the spins of all replicas, [T][R][sites]. Spins that are given once for all temperatures
+// or replicas are repeated.
 std::string start_hash(const TaskSpec& spec) {
   const std::vector<std::uint8_t>& spins = *spec.start_spins;
   const std::size_t all =
@@ -211,7 +212,7 @@ void append(TaskData& data, const Schedule& schedule, const Samples& some, std::
   for_each_column(
       [&](const ColumnInfo& column, auto& series, const auto& values) {
         if (values.empty() || (schedule.cluster == 0 && column.of_clusters())) return;
-        // A growing series is copied, which needs twice the memory for a moment.
+        // Reserve memory, because a series that grows is copied, which needs twice the memory.
         const std::size_t each = series.temperatures() * series.replicas();
         if (series.empty()) series.reserve(std::min<std::size_t>(expected, most / each));
         series.append(values);

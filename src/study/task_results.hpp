@@ -17,11 +17,11 @@
 
 namespace rewise {
 
-// With fewer replicas, each is divided into time blocks. Blocks of kMinBlockTaus tau_int
-// underestimate errors by about 13%, longer ones by less. kFewestBlocks determine an error to
-// within a quarter.
+// If there are fewer than kFewReplicas replicas, the series of each is divided into time blocks.
+// Errors from blocks of kMinBlockTaus tau_int are too small by about 13%, from longer blocks by
+// less. An error from kFewestBlocks blocks is itself uncertain by a quarter.
 inline constexpr int kFewReplicas = 16;
-// As many, if Houdayer moves make two replicas one member of a sample.
+// The same number of members. Houdayer moves make two replicas one member of a sample.
 constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas : kFewReplicas; }
 inline constexpr double kMinBlockTaus = 4;
 inline constexpr int kFewestBlocks = 8;
@@ -33,8 +33,9 @@ inline constexpr int kFewestBlocks = 8;
 //   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
 //           for q > 2 only if each measurement covers one update
 //
-// (spins are unit vectors whose angles have the cosine -1/(q - 1); average over the states of the
-// clusters), U = 1 - <m^4> / (3 <m^2>^2).
+// and U = 1 - <m^4> / (3 <m^2>^2). Here N_a is the number of sites in state a and n_c the size of a
+// cluster. The states are unit vectors in q - 1 dimensions; the angle between two of them has the
+// cosine -1/(q - 1). The formulas are averages over the states of the clusters.
 struct ClusterMoments {
   Value m2, m4, binder;
 };
@@ -47,8 +48,9 @@ struct TemperatureResult {
   // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
   // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
-  Value longest_tau;  // of e, |m|, m^2, |m_s|, m_s^2 and, in a field, m, not of q^2; {0, 0} if none
-                      // of them ever changed
+  // The longest of the tau_int of e, |m|, m^2, |m_s|, m_s^2 and, in a field, m (without q^2).
+  // {0, 0} if all of them were constant.
+  Value longest_tau;
   Value cluster_fraction;
   ClusterMoments clusters;
   std::vector<Value> overlaps;   // [overlap_observables()], or none
@@ -67,7 +69,8 @@ struct ExchangeResult {
   std::uint64_t round_trips = 0;  // of all configurations: first to last temperature and back
   double trips_per_1000 = 0;      // per configuration and 1000 cycles
 };
-// Nothing without replica exchange or measurements. Positions are sampled at measurements only.
+// Returns nullopt without replica exchange or measurements. Round trips are counted from the
+// temperatures of configurations at the times of measurements.
 std::optional<ExchangeResult> exchange_result(const TaskData& task);
 
 // Counts the round trips of configurations between the first and the last temperature.
@@ -76,8 +79,8 @@ class RoundTrips {
   RoundTrips(std::size_t temperatures, std::size_t replicas)
       : temperatures_(temperatures), way_(temperatures, std::vector<Way>(replicas, Way::none)) {}
 
-  // The next time. start(t, r): index of the temperature at which the configuration started that
-  // is now replica r of temperature t (the column `walker`).
+  // Adds the next time. start(t, r) is the column `walker`: the configuration that is now replica r
+  // of temperature t started at the temperature with this index.
   template <class Start>
   void add(const Start& start) {
     for (std::size_t r = 0; r < way_.front().size(); ++r) {
@@ -110,7 +113,7 @@ Dependence dependence_of(const TaskData& task);
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
-// Writes to an existing array: first use of new memory costs as much as the analysis.
+// Writes to an existing array, because the first use of new memory costs as much as the analysis.
 void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out);
 
 std::vector<TemperatureResult> results_of(const TaskData& task);
@@ -119,18 +122,18 @@ std::vector<TemperatureResult> results_of(const TaskData& task);
 // tau_int.
 bool blocks_too_short(const TemperatureResult& result, double every);
 
-// tau_int of m^2 at one temperature, in cycles; that of m_s^2, if it is measured, or in a field of
-// m where it is longer, because the order parameter is the slowest observable. The second form has
-// the magnetisations at hand.
+// tau_int of the order parameter at one temperature, in cycles: the longest of those of m^2, of
+// m_s^2 if it is measured, and of m in a field. The second form is for callers that already have
+// the magnetisations of this temperature.
 Value tau_of_order(const TaskData& task, std::size_t temperature);
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
 
-// tau_int of q^2, the square of the overlap, in the same way. The task needs overlaps.
+// tau_int of q^2, the square of the overlap, in cycles. The task must have overlaps.
 Value tau_of_overlap(const TaskData& task, std::size_t temperature);
 
-// Whether 64 bits were surely enough for the sums of all updates between two measurements,
-// estimated from M. If not (such as Swendsen-Wang with 16384 x 16384 ordered sites, 256 updates),
-// there are no moments.
+// Whether the sum of n_c^2 over all updates between two measurements certainly fits into 64 bits,
+// estimated from the largest |M|. If not, cluster_moments_of() returns NaN. Example: 256
+// Swendsen-Wang updates of 16384 x 16384 ordered sites.
 bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
 ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
 // Overlaps of pairs of replicas at one temperature, divided into `parts` time blocks; no rows if
@@ -141,7 +144,7 @@ OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen
 // task has no overlaps or fewer than 4 measurements.
 OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature);
 // Describes the change if q^2 or the link overlap of independent members (pairs, or graphs) changes
-// significantly (p-value below `level`); else "".
+// significantly (p-value, corrected for two comparisons, below `level`); else "".
 std::string overlap_drift(const OverlapRows& changes, double level);
 // <C>/N for Wolff, sum n_c^2/N^2 for other updates; NaN without clusters.
 Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
@@ -154,8 +157,8 @@ Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperatur
 // depend on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);
 
-// Joins tasks of one graph with equal numbers of measurements into one, at some of their
-// temperatures.
+// Joins tasks of one graph into one with the given temperatures. Longer series are truncated to the
+// length of the shortest one.
 TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures);
 
 // Drops the first measurements, before equilibrium.

@@ -72,7 +72,7 @@ TEST_CASE("bytespin over ranks on CUDA: same Swendsen-Wang as one process on the
               {{1, 2}, {0, 1}, {0, 19}}, {1, 2, 3}, 2);
 }
 
-TEST_CASE("bytespin over ranks on CUDA: kalentev in two stages gives the clusters of fast",
+TEST_CASE("bytespin over ranks on CUDA: label methods kalentev and fast give the same trajectory",
           "[gpu]") {
   int turn = 0;
   for (const LatticeCase& lattice :

@@ -51,7 +51,7 @@ TEST_CASE("bytespin over ranks: same trajectory and sums as one process") {
   CHECK(cases > 400);
 }
 
-TEST_CASE("bytespin over ranks: a tall lattice, each rank holds only some of the bonds") {
+TEST_CASE("bytespin over ranks: a tall lattice whose bonds are divided among the ranks") {
   int turn = 0;
   for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
     const Graph graph = build_graph({{4, 600}, 0.2, rule, 3});
@@ -90,7 +90,7 @@ TEST_CASE("bytespin over ranks: states move from any number of ranks to any othe
   check_seen(look(*last), expected);
 }
 
-TEST_CASE("bytespin over ranks: kalentev in two stages gives the clusters of fast") {
+TEST_CASE("bytespin over ranks: label methods kalentev and fast give the same trajectory") {
   int cases = 0, turn = 0;
   for (const LatticeCase& lattice :
        lattice_cases({{36, 22}, {130, 8}, {64, 10}, {6, 4, 8}, {4, 6, 4, 8}})) {
@@ -107,7 +107,7 @@ TEST_CASE("bytespin over ranks: kalentev in two stages gives the clusters of fas
       with_ranks(ranks, graph, spec, options, [&](Engine& engine) {
         engine.advance({0, 5}, 1);
         check_seen(look(engine), expected);
-        // At least one pass per update and replica: the last pass changes nothing.
+        // The final pass, which changes nothing, also counts: at least one per update and replica.
         CHECK(engine.work().label_passes >= 5 * spec.betas.size() * spec.replicas);
       });
       ++cases;
@@ -123,8 +123,8 @@ TEST_CASE("bytespin over ranks: continues from a state within a sweep") {
   one->advance({1, 0}, 6);
   EngineOptions options = with_threads(1);
   options.stop_grain = 100;
-  int asked = 0;
-  options.stop = [&] { return ++asked == 70; };
+  int polls = 0;
+  options.stop = [&] { return ++polls == 70; };
   const auto stopped = make_bytespin_engine(graph, spec, options);
   CHECK(!stopped->advance({1, 0}, 6));
   with_ranks(3, graph, spec, with_threads(1), [&](Engine& engine) {
@@ -155,7 +155,7 @@ TEST_CASE("bytespin over ranks: errors of unsupported settings") {
          [&] { with_ranks(2, graph, spec, sewn, nothing); });
 }
 
-TEST_CASE("ranks on devices of different kinds refuse each other") {
+TEST_CASE("bytespin over ranks: devices of different models are an error") {
   class NoSubdomain final : public Subdomain {
    public:
     explicit NoSubdomain(std::string model) : model_(std::move(model)) {}
@@ -176,7 +176,7 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
    private:
     const std::string model_;
   };
-  const auto meet = [](const std::vector<std::string>& models) {
+  const auto start_ranks = [](const std::vector<std::string>& models) {
     distributed::run_ranks(static_cast<int>(models.size()), [&](distributed::Transport& transport) {
       const SubdomainMaker make = [&](std::span<const std::uint8_t>) {
         return std::make_unique<NoSubdomain>(models[static_cast<std::size_t>(transport.rank())]);
@@ -188,6 +188,6 @@ TEST_CASE("ranks on devices of different kinds refuse each other") {
   };
   expect(ExitCode::device, "rank 2 uses H100, but rank 0 uses H200: ranks that share a replica",
          [&] {
-           meet({"H200", "H200", "H100", "H200"});
+           start_ranks({"H200", "H200", "H100", "H200"});
          });
 }

@@ -214,7 +214,7 @@ TEST_CASE("bytespin engine: the staggered magnetisation is the sum over the spin
     const auto without = make_bytespin_engine(*one.graph, spec, {});
     spec.staggered = true;
     if (one.model.is_potts() || sublattice.empty()) {
-      expect(ExitCode::usage, "no staggered magnetisation",
+      expect(ExitCode::usage, "the staggered magnetisation requires",
              [&] { make_bytespin_engine(*one.graph, spec, {}); });
       continue;
     }

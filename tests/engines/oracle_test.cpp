@@ -20,7 +20,7 @@ namespace {
 
 const double kTc = 2 / std::log(1 + std::sqrt(2.0));
 
-// Compares with a published value of `digits` digits after the point, 12 at most.
+// Compares with a published value that is rounded to `digits` decimal places (at most 12).
 void check_digits(double value, double printed, int digits) {
   CHECK(value == Approx(printed).epsilon(0).margin(0.5000001 * std::pow(10.0, -digits)));
 }
@@ -99,7 +99,7 @@ TEST_CASE("graphs of the library have the same edges as the lattices of the orac
   }
 }
 
-TEST_CASE("imported graphs have the edges they were given") {
+TEST_CASE("imported graphs have the edges of their list") {
   for (const EdgeList& list : {star(20), complete(7), petersen(), hubs(9, 4, 3),
                                complete_bipartite(5, 8), renumbered(torus({2, 3, 4}))}) {
     const Graph graph = imported_graph(list, "test");
@@ -167,7 +167,7 @@ TEST_CASE("Kaufman's torus equals enumeration at L = 4") {
   }
 }
 
-TEST_CASE("Potts enumeration: q = 3 published, q = 2 is Ising, one bond by hand") {
+TEST_CASE("Potts enumeration: published values for q = 3, Ising for q = 2, one bond by hand") {
   const double tc3 = 1 / std::log(1 + std::sqrt(3.0));
   const Averages three = PottsStates(torus({4, 4}), 3).at(1 / tc3);
   check_digits(three.energy, -1.710062275505, 12);
@@ -195,7 +195,7 @@ TEST_CASE("bond-set enumeration equals spin enumeration") {
       const ClusterAverages clusters = fortuin_kasteleyn(list, 2, 2 * beta);
       CHECK(clusters.square == Approx(spins.m2).epsilon(1e-12));
       CHECK(clusters.quartic == Approx(spins.m4).epsilon(1e-12));
-      for (const std::uint32_t q : {3u, 4u}) {  // order parameter as a vector
+      for (const std::uint32_t q : {3u, 4u}) {  // the order parameter is a vector (oracle.hpp)
         const Averages potts = PottsStates(list, q).at(beta);
         const ClusterAverages bonds = fortuin_kasteleyn(list, q, beta);
         CHECK(bonds.square == Approx(potts.cluster).epsilon(1e-12));
@@ -209,22 +209,26 @@ TEST_CASE("states that checkerboard Metropolis does not reach") {
   const auto unreached = [](const Graph& graph, double beta) {
     return metropolis_unreached(edges_of(graph), colours_of(graph), beta);
   };
-  // Regular rings lose more than a third of the weight at N = 8, T = 2, rewired rings nothing.
+  // At T = 2, the update does not reach states of more than a third of the weight of the regular
+  // ring of 8 sites. It reaches all states of a rewired ring.
   CHECK(unreached(build_graph({{8}, 0, Rule::rewire, 1}), 0.5) > 1. / 3);
   CHECK(unreached(build_graph({{12}, 0.2, Rule::rewire, 1}), 0.5) == 0);
-  // Two isolated sites always flip together: half of the weight is lost. One alone loses nothing.
+  // Two isolated sites always flip together, so half of the weight is not reached. With one
+  // isolated site all states are reached.
   CHECK(unreached(imported_graph(hubs(6, 4, 2), "two isolated"), 0.5) ==
         Approx(0.5).epsilon(1e-12));
   CHECK(unreached(imported_graph(hubs(6, 4, 1), "one isolated"), 0.5) == 0);
-  // The regular 4 x 4 torus loses states of stripes of width 1, which only shift: 1e-6 at T = 2.
+  // On the regular 4 x 4 torus, stripes of width 1 are not reached, because the update only shifts
+  // them. Their weight is 1e-6 at T = 2.
   const double torus44 = unreached(build_graph({{4, 4}, 0, Rule::rewire, 1}), 0.5);
   CHECK(torus44 > 0);
   CHECK(torus44 < 2e-6);
-  // On graphs of the Metropolis tests, the loss is below the resolution of these tests.
-  for (const SmallGraph& on : small_graphs()) {
-    if (!on.metropolis_mixes || on.list.sites > 18) continue;
-    INFO(on.name);
-    CHECK(unreached(on.graph, 1 / on.temperatures.back()) < 3e-4);
+  // On graphs of the Metropolis tests, the weight that is not reached is below the resolution of
+  // these tests.
+  for (const SmallGraph& small : small_graphs()) {
+    if (!small.metropolis_mixes || small.list.sites > 18) continue;
+    INFO(small.name);
+    CHECK(unreached(small.graph, 1 / small.temperatures.back()) < 3e-4);
   }
 }
 
@@ -253,7 +257,7 @@ TEST_CASE("the normality test accepts normal numbers at the stated rate and reje
   CHECK(normality(wide).variance_z > 4);
 }
 
-TEST_CASE("jackknife: the error of a mean is its standard error, a square loses its bias") {
+TEST_CASE("jackknife: gives the standard error of a mean and removes the bias of a square") {
   std::mt19937_64 random(2);
   std::normal_distribution<double> normal;
   std::vector<double> x(50);
@@ -266,7 +270,7 @@ TEST_CASE("jackknife: the error of a mean is its standard error, a square loses 
   const Estimate same = jackknife(rows, [](const std::vector<double>& m) { return m[0]; });
   CHECK(same.value == Approx(mean.value).margin(1e-12));
   CHECK(same.error == Approx(mean.error).epsilon(1e-10));
-  // For a square, jackknife is exact: value^2 - variance of the mean.
+  // The jackknife of a square is (mean)^2 - (variance of the mean), which has no bias.
   const Estimate square = jackknife(rows, [](const std::vector<double>& m) { return m[0] * m[0]; });
   CHECK(square.value == Approx(mean.value * mean.value - mean.error * mean.error).margin(1e-12));
 }

@@ -18,7 +18,7 @@ struct Bad {
   std::string says;  // part of the message
 };
 
-// The error message, without the line on the device that `auto` prints before it.
+// The error message without the line "device: ..", which `--device auto` prints before it.
 std::string message(const std::string& err) {
   std::string text = err;
   if (text.starts_with("device: ")) text.erase(0, text.find('\n') + 1);
@@ -159,14 +159,14 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{run + "--temperature 2 --schedule 1:0 --couplings pm --houdayer --share-ranks", 64,
                "--share-ranks: ranks cannot share systems with --houdayer"},
            Bad{run + "--temperature 2 --schedule 1:0 --houdayer", 64,
-               "--houdayer: no Houdayer moves: they are for couplings or fields"},
+               "--houdayer: Houdayer moves require couplings or fields"},
            Bad{run + "--temperature 2 --schedule 1:0 --couplings pm --model potts --q 3 --houdayer",
-               64, "--houdayer: no Houdayer moves: they are for Ising spins"},
+               64, "--houdayer: Houdayer moves require Ising spins, not a Potts model"},
            Bad{run + "--temperature 2 --schedule 1:0 --field 1 --replicas 2 --houdayer --engine "
                      "bytespin",
-               64, "(3 replicas or more)"},
+               64, "--houdayer: Houdayer moves require 3 or more replicas per temperature"},
            Bad{"decorrelate --size 8 --temperature 2 --schedule 1:0 --houdayer", 64,
-               "--houdayer: no Houdayer moves: they are for couplings or fields"},
+               "--houdayer: Houdayer moves require couplings or fields"},
            Bad{"tune --size 4 --temperature 2 --houdayer", 64, "--houdayer: needs --exchange"},
            Bad{run + "--icm", 64, "(give --houdayer, with couplings or fields"},
            Bad{"equilibrate --size 8 --temperature 2 --exchange", 64,
@@ -391,7 +391,7 @@ TEST_CASE("files that are missing, invalid or already exist") {
   CHECK(place.read("graph.edges") == "0 1\n");
 }
 
-TEST_CASE("a missing CUDA device is an error, never the CPU") {
+TEST_CASE("a missing CUDA device is an error, and the CPU does not replace it") {
   Workplace place;
   // A device index that does not exist on any machine.
   check(place, {"run --size 8 --temperature 2 --device cuda:999", 69, "cuda"});
@@ -403,7 +403,7 @@ TEST_CASE("a missing CUDA device is an error, never the CPU") {
   CHECK(output.err.find("device: c") != std::string::npos);
 }
 
-TEST_CASE("bad studies end with status 64 and a line that names file, place and key") {
+TEST_CASE("bad studies end with status 64 and one line with the file, the line and the key") {
   Workplace place;
   const std::string good = "dim = 2\nsizes = [8, 12]\np = [0.1]";
   struct BadStudy {
@@ -492,7 +492,7 @@ TEST_CASE("bad studies end with status 64 and a line that names file, place and 
   }
   place.write("s.toml", study("dim = 2\nsizes = [8]\np = [0.1]"));
   check(place, {"tc s.toml --out study", 64, "two sizes"});
-  // tc refuses imported graphs, with any further settings.
+  // tc does not accept graphs from files, whatever the other settings are.
   for (const char* rest :
        {"", "[sampling]\ntemperatures = [2.5]", "[sampling]\ntarget_error = 0.1"}) {
     place.write("s.toml", study("files = [\"a.edges\"]", rest));

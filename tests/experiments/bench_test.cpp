@@ -57,10 +57,10 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement are 
     effort.seconds = 1e-3;
     effort.equilibrate = 20;
     effort.mix = Schedule{1, 2};
-    std::size_t told = 0;
-    const auto rows = run_bench(group, effort, StopToken(), [&](const BenchRow&) { ++told; });
+    std::size_t reported = 0;
+    const auto rows = run_bench(group, effort, StopToken(), [&](const BenchRow&) { ++reported; });
     REQUIRE(rows.size() == group.updates.size());
-    CHECK(told == rows.size());
+    CHECK(reported == rows.size());
     for (const BenchRow& r : rows) {
       INFO(to_string(engine) << " " << r.update << " " << graphs << " q " << q);
       CHECK(r.q == q);
@@ -88,7 +88,7 @@ TEST_CASE("rows of a group: rate, time per update, clusters and measurement are 
   }
 }
 
-TEST_CASE("GPU over CPU: against the fastest row of the same task") {
+TEST_CASE("GPU over CPU: relative to the fastest CPU row of the same benchmark") {
   std::vector<BenchRow> rows{row("cpu", 32, 2), row("cpu", 64, 4), row("cuda:0", 1024, 400),
                              row("cuda:0", 1024, 400)};
   rows[3].p = 0;
@@ -98,12 +98,12 @@ TEST_CASE("GPU over CPU: against the fastest row of the same task") {
   CHECK_FALSE(rows[3].over_cpu);
 }
 
-TEST_CASE("two runs: equal rows are compared, the others are listed") {
-  // If each run has one number of replicas, these may differ.
+TEST_CASE("two runs: rows of the same benchmark are compared, the others are listed") {
+  // Rows may have different numbers of replicas if each run has only one such row.
   BenchComparison c = compare_runs({row("cpu", 64, 3)}, {row("cpu", 32, 2)});
   REQUIRE(c.pairs.size() == 1);
   CHECK(c.pairs[0].ratio() == 1.5);
-  // With several numbers of replicas they must agree.
+  // If a run has several such rows, only rows with equal numbers of replicas are compared.
   c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2), row("cpu", 64, 1)});
   REQUIRE(c.pairs.size() == 1);
   CHECK(c.pairs[0].ratio() == 3);
@@ -223,7 +223,7 @@ TEST_CASE("bench of Potts: rows of the bytespin engine, near Tc") {
   }
 }
 
-TEST_CASE("bench: --replicas equals --systems without engines that have word groups") {
+TEST_CASE("bench: --replicas means --systems if the multispin engine is not selected") {
   const Workplace place;
   const Output ran = place.run(
       kQuick + "--engine bytespin --replicas 1,3 --device cpu --update metropolis --p 0 --json");

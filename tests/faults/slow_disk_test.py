@@ -1,5 +1,5 @@
-"""A study on a slow disk (fault_calls.cpp makes every fsync slower) or a full disk, and a process
-that dies before its files are written. Files are written while the engines continue.
+"""Runs studies on a slow disk (fault_calls.cpp delays every fsync) and on a full disk, and kills a
+process before its files are written. Files are written in the background while engines run.
 
     slow_disk_test.py REWISE FAULT_CALLS [--kills N] [--seed S] [TEST ..]
 """
@@ -98,7 +98,7 @@ class SlowDisk(unittest.TestCase):
         self.assertEqual(self.result("study"), expected)
         self.assertEqual(self.leases("study"), 0)
 
-    def test_told_to_stop_while_writers_are_behind(self):
+    def test_stop_signal_while_writers_are_behind(self):
         self.write(graphs=12, measure=3000)
         expected = self.undisturbed()
         process = self.start("study", "fsync:1+:slow100")
@@ -115,7 +115,7 @@ class SlowDisk(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertEqual(self.result("study"), expected)
 
-    def test_a_full_disk_met_by_a_writer(self):
+    def test_writer_on_a_full_disk(self):
         self.write(graphs=40)
         expected = self.undisturbed()
         for fault, word in ((f"write:60+:{errno.ENOSPC}", "No space left on device"),
@@ -148,11 +148,14 @@ class SlowDisk(unittest.TestCase):
         return peak
 
     def test_memory_is_bounded_however_slow_the_disk(self):
-        # Tasks with states of about 16 MB that are computed much faster than written.
+        # Each task has spins of 8 MB and a file of as much, and is computed much faster than it is
+        # written.
         self.write(edge=1024, p=1e-5, graphs=12, schedule="1:0", equilibrate=1, measure=2)
         plain, slow = self.peak("plain"), self.peak("slow", "fsync:1+:slow300")
-        print(f"at most {plain / 1e6:.0f} MB, on a slow disk {slow / 1e6:.0f} MB", file=sys.stderr)
-        self.assertLess(slow, plain + 60e6)  # all 12 tasks together have 200 MB and their images
+        print(f"peak memory {plain / 1e6:.0f} MB, on a slow disk {slow / 1e6:.0f} MB",
+              file=sys.stderr)
+        # If all 12 tasks waited in memory, they would add about 200 MB.
+        self.assertLess(slow, plain + 60e6)
         self.assertEqual(self.result("slow"), self.result("plain"))
 
 

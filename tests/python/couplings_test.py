@@ -240,7 +240,7 @@ def test_tune_takes_couplings(small, glass):
     ({"negative": 0.2}, rw.UsageError, "negative: requires couplings"),
     ({"on": "some", "couplings": "pm"}, rw.UsageError, "on: unknown"),
     ({"model": "potts", "q": 3, "field": 1.0}, rw.UsageError, "field"),
-    ({"staggered": True}, rw.UsageError, "staggered: no staggered magnetisation"),
+    ({"staggered": True}, rw.UsageError, "staggered: the staggered magnetisation requires"),
     ({"staggered": "yes"}, TypeError, "neither True nor False"),
     ({"engine": "bitlattice", "couplings": "gaussian", "schedule": "1:0"}, rw.UsageError,
      "bytespin")])

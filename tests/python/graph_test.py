@@ -27,8 +27,8 @@ def test_arrays_agree(small):
     np.testing.assert_array_equal(np.bincount(edges.ravel(), minlength=small.sites), degrees)
     moved = edges[small.rewired["bond"].astype(int)]
     np.testing.assert_array_equal(moved, np.stack([small.rewired["a"], small.rewired["b"]], 1))
-    # Only sites that are, or were in the lattice, an end of a rewired bond have other neighbours
-    # than in the lattice.
+    # A site whose neighbours differ from those in the lattice is an end of a rewired bond, or was
+    # one before the rewiring.
     lattice = rw.rewire(size=(16, 8)).edges[small.rewired["bond"].astype(int)]
     touched = set(moved.ravel().tolist()) | set(lattice.ravel().tolist())
     assert set(small.modified.tolist()) <= touched

@@ -447,7 +447,7 @@ TEST_CASE("the staggered magnetisation in sweep and run") {
   CHECK(asked["results"][0].contains("staggered_m2"));
   const Output refused = place.run("run --size 8 --temperature 2.5 --staggered");
   CHECK(refused.status == 64);
-  CHECK(refused.err.find("--staggered: no staggered magnetisation") != std::string::npos);
+  CHECK(refused.err.find("--staggered: the staggered magnetisation requires") != std::string::npos);
   Workplace other;
   const json without = sweep(other, lattice + model + sampling + "staggered = false\n" + cpu);
   CHECK_FALSE(without["points"][0]["sizes"][0].contains("staggered_m2"));

@@ -16,7 +16,7 @@ using namespace rewise;
 using oracle::one_thread;
 using oracle::small_task;
 
-TEST_CASE("the id of a task follows from the settings that determine its numbers") {
+TEST_CASE("the id of a task depends on the settings that determine its results") {
   const TaskSpec spec = small_task();
   const std::string id = task_id(spec);
   CHECK(id.size() == 16);
@@ -52,7 +52,7 @@ TEST_CASE("series have the right shape, and cluster sums exclude the equilibrati
     CHECK(result.data.bond_sum.replicas() == 32);
     CHECK(result.data.bond_sum.temperatures() == 2);
     CHECK(result.data.cluster_size.time() == 12);
-    // A measurement covers every * W = 6 updates, each of 1 to 48 sites.
+    // A measurement sums 6 Wolff updates, each of which flips 1 to 48 sites.
     for (const auto sum : result.data.cluster_size.values().wide()) {
       CHECK(sum >= 6);
       CHECK(sum <= 6 * 48);
@@ -61,7 +61,7 @@ TEST_CASE("series have the right shape, and cluster sums exclude the equilibrati
 }
 
 TEST_CASE("the number of cycles per call of the engine changes nothing") {
-  // The length of calls depends on the measured speed, so it differs between two runs.
+  // The number of cycles per call depends on the measured speed, so it differs between two runs.
   const TaskSpec spec = small_task();
   const TaskData first = run_task({spec}, one_thread()).data;
   TaskRun two = one_thread();
@@ -69,7 +69,7 @@ TEST_CASE("the number of cycles per call of the engine changes nothing") {
   CHECK(test::content_digest(first) == test::content_digest(run_task({spec}, two).data));
 }
 
-TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
+TEST_CASE("results: energy is minus the bond sum per site, tau is in cycles") {
   const TaskSpec spec = small_task();
   const TaskData data = run_task({spec}, one_thread()).data;
   const auto results = results_of(data);
@@ -83,7 +83,7 @@ TEST_CASE("results: energy is minus the bond sum per site, tau counts cycles") {
   CHECK(tau_of_order(data, 1).value == Approx(results[1].tau.at("m2").value));
 }
 
-TEST_CASE("antiferromagnets measure the staggered magnetisation, other models if asked") {
+TEST_CASE("antiferromagnets measure the staggered magnetisation, other models on request") {
   const auto of = [](CouplingKind kind) {
     Model model;
     model.interactions.couplings = kind;
@@ -102,13 +102,14 @@ TEST_CASE("antiferromagnets measure the staggered magnetisation, other models if
   const Graph chain = imported_graph(3, {{0, 0, 1}, {1, 1, 2}}, "chain");
   CHECK_FALSE(measures_staggered({}, antiferromagnet, &triangle, ""));
   CHECK(measures_staggered({}, antiferromagnet, &chain, ""));
-  const auto refused = [](const Model& model, const Graph* graph, const char* said) {
-    oracle::expect(ExitCode::usage, std::string("--staggered: no staggered magnetisation: ") + said,
+  const auto requires_what = [](const Model& model, const Graph* graph, const char* what) {
+    oracle::expect(ExitCode::usage,
+                   std::string("--staggered: the staggered magnetisation requires ") + what,
                    [&] { measures_staggered(true, model, graph, "--staggered"); });
   };
-  refused(Model{}, nullptr, "it is measured with couplings or fields");
-  refused(potts, nullptr, "it is measured for Ising spins");
-  refused(antiferromagnet, &triangle, "the sites of this graph do not form two sublattices");
+  requires_what(Model{}, nullptr, "couplings or fields");
+  requires_what(potts, nullptr, "Ising spins");
+  requires_what(antiferromagnet, &triangle, "a graph of two sublattices");
 }
 
 TEST_CASE("results: the staggered observables follow from the series") {
@@ -161,7 +162,8 @@ TEST_CASE("results: cluster sums that may exceed 64 bits give no moments") {
   CHECK(cluster_sums_fit(data, 0));
   const auto sites = std::int64_t{1} << 30;
   data.graph.sites = static_cast<std::uint64_t>(sites);
-  data.configuration["sampling.every"] = "8";  // 16 updates: the sum is 2^64 for single clusters
+  // 16 updates. If one cluster contains all sites, the sum is 16 * 2^60 = 2^64.
+  data.configuration["sampling.every"] = "8";
   const auto with_m = [&](std::int64_t m) {
     data.magnetisation = Series<std::int64_t>(2, spec.replicas);
     std::vector<std::int64_t> row(2 * spec.replicas, -m);

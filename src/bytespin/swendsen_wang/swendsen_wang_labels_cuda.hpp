@@ -1,8 +1,8 @@
 // Swendsen-Wang updates of all replicas on a CUDA device by one of the published labelling methods.
 // The steps are those of the papers: activate bonds, label clusters
 // (src/label/papers/labeller_cuda.hpp), flip. Sums over clusters are a further step. Trajectories
-// equal those of the faster swendsen_wang_fused.hpp, bit for bit. Memory per site: a byte and three
-// words (two words for `kalentev`), and that of the labeller.
+// equal those of the faster swendsen_wang_fused.hpp, bit for bit. Memory: 13 bytes per site and
+// replica (9 for `kalentev`), plus the work space of the labeller.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@
 
 namespace rewise::bytespin {
 
-// Times and counts of all updates since they were last read.
+// Seconds and counts of all updates since the last call of take().
 struct LabelTimes {
   ClusterSteps steps;         // methods without tiles count the whole labelling as `merge`
   double sums = 0;            // cluster sizes and their sums, which are not part of the papers
@@ -122,16 +122,16 @@ void launch_activate_lattice(const DevicePlan& plan, const DeviceReplicas& repli
 void launch_activate_shortcuts(const DevicePlan& plan, const DeviceReplicas& replicas,
                                const LabelArrays& arrays, std::uint8_t* shortcut_on,
                                cudaStream_t stream);
-// Section II.4: the draw at a cluster's label decides whether the cluster flips (Potts: its new
-// state). launch_draw_orientations() draws for every site and overwrites arrays.bonds with the
-// results; launch_flip_sites() reads the result at the label of each site.
+// Section II.4. launch_draw_orientations() draws for every site and overwrites arrays.bonds with
+// the results. The result at the site that labels a cluster decides whether the cluster flips
+// (Potts: its new state). launch_flip_sites() therefore reads the result at the label of each site.
 void launch_draw_orientations(const DevicePlan& plan, const DeviceReplicas& replicas,
                               const LabelArrays& arrays, cudaStream_t stream);
 void launch_flip_sites(const DevicePlan& plan, const DeviceReplicas& replicas,
                        const LabelArrays& arrays, cudaStream_t stream);
-// Computes the sums over clusters in three steps. launch_count_clusters() counts the sites of each
-// cluster in arrays.size, which must be zero, at the cluster's label. launch_sum_clusters() adds
-// the powers of the sizes to `sums`, [replicas][kClusterSums], which must be zero.
+// The sums over clusters, in three steps; arrays.size and `sums` must be zero before them.
+// launch_count_clusters() writes the number of sites of each cluster to arrays.size[label].
+// launch_sum_clusters() adds n^2 and n^4 of these sizes to `sums`, [replicas][kClusterSums].
 // launch_close_sums() adds sum n^2 to replicas.pending and 3 (sum n^2)^2 - 2 sum n^4 to `quartic`,
 // [replicas][low, high], and clears `sums`.
 void launch_count_clusters(const LabelArrays& arrays, cudaStream_t stream);

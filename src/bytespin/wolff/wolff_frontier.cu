@@ -4,8 +4,8 @@
 // holds the sites of the frontier, and a bond is drawn when the search reaches it.
 //
 // A level reads the size of its frontier from device memory, so levels are queued without waiting.
-// A CUDA graph has kUnit levels. The host queues 1, 2, 4 and then kMaxUnits graphs, and checks
-// after each of these batches whether any replica still has a frontier. An empty level costs a
+// A CUDA graph has kUnit levels. The host queues 1, 2, 4 and then kMaxUnits graphs at a time, until
+// the last level of the last graph had an empty frontier in every replica. An empty level costs a
 // launch.
 //
 // Cost per level: a launch and some 1000 cycles of latency, 3 to 4 us in all on an H200; with
@@ -27,9 +27,10 @@ using namespace device;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kUnit = 16;  // levels; a multiple of 4
 constexpr unsigned kMaxUnits = 8;
-// Algorithm 5: sites that a block takes from the queue at a time, levels that it continues by
-// itself, and the width of the frontier from which it shares work with other blocks.
-constexpr unsigned kTaken = 64, kRounds = 64, kWidth = 256;
+// Algorithm 5
+constexpr unsigned kTaken = 64;   // sites that a block takes from the queue at a time
+constexpr unsigned kRounds = 64;  // levels that a block searches before it returns sites
+constexpr unsigned kWidth = 256;  // a block returns a wider frontier to the queue at once
 
 // The search of one replica. Level k reads entries k % 4 and fills entries (k + 1) % 4.
 struct Search {
@@ -45,7 +46,7 @@ struct FrontierRun {
   DeviceReplicas replicas;
   Search* searches;  // [replicas]
   Site* queues;      // [replicas][sites]
-  unsigned* live;    // whether any replica has a frontier after the last level of a unit
+  unsigned* live;    // 1 if a frontier at the last level of a unit was not empty, else 0
   unsigned blocks;   // per replica
 };
 
@@ -70,7 +71,8 @@ __global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32
   if (replica < run.replicas.count) plant<Spins>(run, replica, step);
 }
 
-// A block processes some sites of the queue; returns how many joined the cluster.
+// A block claims neighbours of `count` sites, and with kLocal continues the search from these.
+// Returns the number of sites that joined the cluster.
 template <bool kLocal, int kDim, class Spins>
 __device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const Spins& spins,
                          const Queue& queue, const Site* sites, unsigned count) {
@@ -133,7 +135,7 @@ Kernel kernel_for(int dim, bool local) {
   });
 }
 
-// A unit of levels, captured.
+// Captures the kUnit levels of a unit.
 CudaGraph make_unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) {
   return CudaGraph(stream, [&] {
     check_cuda(cudaMemsetAsync(run.live, 0, sizeof(unsigned), stream));
