@@ -18,8 +18,8 @@ namespace {
 using Eigen::Index;
 using Shift = double (*)(double smaller, double larger, ScalingExponents e);
 
-// Lower bound of the amplitude from which the neglected term of an observable is estimated,
-// relative to the largest leading amplitude.
+// The neglected terms of an observable are estimated from its leading amplitude. This is the lower
+// bound of that amplitude, relative to the largest one of all observables.
 constexpr double kShare = 0.35;
 // A covariance may be too small by an unknown factor. The prior of this factor is an inverse-chi^2
 // distribution centred at 1 with this many degrees of freedom. If the form is correct, errors of a
@@ -37,12 +37,14 @@ struct Points {
   std::array<std::vector<double>, 2> next;
 };
 
-// The covariance of the neglected terms for leading amplitudes `amplitude` [observable]. With
-// `series`, each term is ratio N^(-w) times the previous one. The first factor is the largest
-// amplitude of all observables, times `of_limit` for crossings with a limit. Without `series`, each
-// term is kNextTerm times the previous one at the smallest pair of sizes. The amplitude of the
-// leading term then counts as at least kShare times the largest one, in case it is small by
-// accident.
+// The covariance of the neglected terms for leading amplitudes `amplitude` [observable].
+//
+// With `series`, each term is ratio N^(-w) times the previous one. The leading term has the largest
+// amplitude of all observables, times `of_limit` for crossings with a limit.
+//
+// Without `series`, each term is kNextTerm times the previous one at the smallest pair of sizes. An
+// amplitude that is small by accident would make these terms too small, so it counts as at least
+// kShare times the largest one.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
                                 const std::map<int, double>& amplitude,
                                 const std::optional<SeriesPrior>& series) {

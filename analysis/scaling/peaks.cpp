@@ -18,9 +18,9 @@ namespace {
 
 using Eigen::Index;
 
-constexpr Index kTemperatures = 61;     // temperatures at which C of a graph is computed
-constexpr double kEmpty = 1e-3;         // relative to the peak; a lower valley contains no samples
-constexpr double kMinBarrier = 0.1;     // between two peaks
+constexpr Index kTemperatures = 61;  // temperatures at which C of a graph is computed
+constexpr double kEmpty = 1e-3;      // a valley below this fraction of the peak contains no samples
+constexpr double kMinBarrier = 0.1;  // between two peaks
 constexpr double kSure = 3, kSeen = 2;  // standard errors
 constexpr std::size_t kMinSizes = 3;
 // A transition is called second order only if a latent heat above this is excluded. For comparison,
@@ -37,7 +37,7 @@ std::pair<double, double> vertex(double a, double b, double c) {
   return {at, b - 0.25 * (a - c) * at};
 }
 
-// [level], summing to 1.
+// The probabilities of the energy levels at `beta`, [level].
 Eigen::ArrayXd weights_at(const EnergyLevels& levels, double beta) {
   Eigen::ArrayXd log_weight = levels.log_density - beta * levels.energy;
   const Eigen::ArrayXd weight = (log_weight - log_weight.maxCoeff()).exp();
@@ -91,7 +91,8 @@ Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
     at += shift * step;
     height = value;
   }
-  // Logarithm of the weight of energies below the cut over q times the weight of those above.
+  // ln(W_below / (q W_above)), where W_below and W_above are the weights of the energies below and
+  // above the cut.
   const double cut = energy_at(levels, 1 / at).mean;
   const auto excess = [&](double t) {
     const Eigen::ArrayXd weight = weights_at(levels, 1 / t);
@@ -271,8 +272,8 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
                        deep.value > -0.9 * std::log(kEmpty);
   // The fit in N^-1/2 gives a lower bound of the squared jump, even if it does not describe the
-  // three largest sizes. Neither form describes a jump that first falls and then stays: the two
-  // largest sizes are used then.
+  // three largest sizes. If the jump first falls and then stays, neither form describes it; in this
+  // case only the two largest sizes are used.
   const bool fitted = fast.ok || slow.ok;
   const Value of_two = limit_of_two(latent, 0.5);
   const Value& largest_size = latent.values.back();
@@ -523,7 +524,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     LinearFit fit;
     Eigen::MatrixXd noise;
     double slope = 0;
-    for (int i = 0; i < 30; ++i) {  // of T - slope w, which depends on the slope
+    for (int i = 0; i < 30; ++i) {  // the noise is that of T - slope w, so it depends on the slope
       const Eigen::ArrayXd variance =
           of_t.tail(count) - 2 * slope * of_both.tail(count) + slope * slope * of_width.tail(count);
       noise = variance.matrix().asDiagonal();

@@ -34,11 +34,12 @@ struct Jackknifed {
   std::map<int, Eigen::ArrayXd> left_out;  // sample -> [members]; no samples: an exact number
 };
 
-// Bias-corrected value and error. Error NaN where a leave-one-out value is not finite or a sample
-// has one member.
+// Bias-corrected value and error. The error is NaN if a leave-one-out value is not finite or a
+// sample has one member.
 Value estimate(const Jackknifed& number);
 Estimates estimates(const std::vector<Jackknifed>& numbers);
-// The part of their covariance that is due to one sample: [k, k], zero for numbers without it.
+// The part of estimates(numbers).covariance that is due to one sample, [k, k]; zero for numbers
+// that do not depend on it.
 Eigen::MatrixXd covariance_within(int sample, const std::vector<Jackknifed>& numbers);
 
 using VectorFunction = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
@@ -55,7 +56,7 @@ std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
 // The common case: one sample, values and covariance at once.
 Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f);
 
-// Column means with row i left out, for every i: [members, k]. Needs 2 rows.
+// Column means with row i left out, for every i: [members, k]. Requires at least 2 rows.
 Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows);
 
 }  // namespace rewise

@@ -33,8 +33,8 @@ void square_pairs(MomentRows& rows) {
 }
 
 // Averages of each replica over times first .. first + length - 1, per site: [replica, moment]. The
-// products of two replicas are squares of one replica here. All replicas of a time are processed
-// together, since they are contiguous.
+// pairs are squares of the replica's own averages. All replicas of a time are processed together,
+// because they are contiguous in memory.
 MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                             const SampleUnits& units, Eigen::Index first, Eigen::Index length) {
   const Eigen::Index replicas = bond_sums.cols();
@@ -88,7 +88,8 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
       alone ? block_moments(bond_sums, magnetisation_sums, units,
                             std::min<Eigen::Index>(kPairStretches, bond_sums.rows()), dependence)
             : of_replicas;
-  // Use the same measurements as for the pairs: C, chi and dm/dh contain N times any difference.
+  // All moments use the same measurements as the pairs: C, chi and dm/dh contain N times their
+  // difference.
   Moments mean = parts.colwise().mean().transpose();
   mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
   mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
@@ -102,7 +103,7 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
                          Dependence dependence) {
   check_series(bond_sums, magnetisation_sums, units);
   if (blocks_per_replica < 1 || blocks_per_replica > bond_sums.rows()) {
-    throw Error(ExitCode::internal, "block_moments: between 1 and as many blocks as times needed");
+    throw Error(ExitCode::internal, "block_moments: the number of blocks is out of range");
   }
   const Eigen::Index replicas = bond_sums.cols();
   const Eigen::Index length = bond_sums.rows() / blocks_per_replica;

@@ -1,7 +1,8 @@
 // Observables of spin glasses, from overlaps of pairs of independent replicas of one graph:
 //   q = (1/N) sum_i s_i s'_i,  q_l = (1/B) sum_bonds s_i s_j s'_i s'_j
 //   chi_SG = N [<q^2>],  U_q = (3 - [<q^4>] / [<q^2>]^2) / 2
-// (Binder's ratio in the usual form for overlaps: 0 for a normal distribution, 1 for two peaks.)
+// U_q is Binder's ratio in the usual form for overlaps: 0 for a normal distribution, 1 for two
+// sharp peaks.
 // At a mean-field transition U_q and N^(2/3) [<q^2>] of different sizes cross. Averages are over
 // times and pairs, then over graphs.
 #pragma once
@@ -28,8 +29,8 @@ struct OverlapObservable {
 
 std::span<const OverlapObservable> overlap_observables();
 
-// One row per pair (its time average), or per block of times of a pair. [pairs * blocks, moment]
-// Sums are [time, pair].
+// Returns [pairs * blocks_per_pair, moment]: one row per pair (its time average), or per block of
+// times of a pair. The sums are [time, pair].
 OverlapRows overlap_rows(IntSeriesRef overlap_sums, IntSeriesRef link_sums, double sites,
                          double bonds, Eigen::Index blocks_per_pair = 1);
 

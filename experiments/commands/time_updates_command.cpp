@@ -2,9 +2,9 @@
 // analysis/rewise/reproduce_times.py describes the request and the reply, which are JSON; the
 // command is for that module alone, and --help does not list it.
 //
-// All timings of a request start from the same state, which Swendsen-Wang updates from an ordered
-// start have equilibrated. Each update is timed separately and followed by a measurement, which is
-// timed separately, too: the caller takes medians over updates and over repeats.
+// All timings of a request start from the same state: an ordered start, equilibrated by
+// Swendsen-Wang updates. A measurement follows each update. Every update and every measurement is
+// timed separately, because the caller takes medians over updates and over repeats.
 #include <fmt/format.h>
 
 #include <memory>
@@ -122,7 +122,7 @@ Json time_updates(Engine& engine, std::uint64_t least, std::uint64_t most, doubl
   return columns;
 }
 
-// A list of repeats of the same updates.
+// Returns one object of columns for each repeat. Each repeat makes the same updates from `start`.
 Json run_timing(const Json& request, const Json& timing, const Graph& graph, EngineKind kind,
                 const EngineState& start, const StopToken& stop) {
   const auto engine = timed_engine(request, timing, graph, kind);

@@ -1,5 +1,5 @@
-// The reading half of the HDF5 layer. The digest of the image was right, but its content may still
-// be anything: every link, type, extent and layout is checked before memory is allocated.
+// Reads HDF5 files. A file with a correct digest may still have any content. Therefore every link,
+// type, extent and layout is checked before memory is allocated.
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -29,8 +29,8 @@ struct Names {
   }
 };
 
-// Returning -1 aborts the iteration. No exception may pass through the library: it would stay
-// locked.
+// Returns -1 to abort the iteration. An exception must not pass through the HDF5 library, because
+// its lock would not be released.
 int add_name(const char* name, void* result) {
   auto& names = *static_cast<Names*>(result);
   if (names.list.size() == kMaxNames) return -1;
@@ -65,7 +65,7 @@ std::pair<Id, std::string> text_room(const Id& type, const Id& space, const std:
 
 void strip_padding(std::string& value) { value.resize(std::min(value.find('\0'), value.size())); }
 
-// rewise writes no other layouts and filters.
+// Accepts only the layouts and filters that rewise writes.
 void check_storage(const Id& dataset, const std::string& name) {
   const Id list(H5Dget_create_plist(dataset.get()), H5Pclose);
   if (!list.valid()) unfit(fmt::format("cannot read the layout of {}", name));
@@ -229,7 +229,7 @@ std::vector<std::uint64_t> Group::dataset_dims(const Id& dataset, const std::str
     unfit(fmt::format("{} does not have {} dimensions", name, rank));
   }
   check_chunk(dataset, name, rank, element);
-  // If one extent is 0 the others do not matter, but their product must not overflow.
+  // If one extent is 0, the array is empty, but the product of the others must not overflow.
   const bool empty = std::find(dims.begin(), dims.end(), hsize_t{0}) != dims.end();
   const std::uint64_t most =
       empty ? UINT64_MAX : kDeflateRatio * H5Dget_storage_size(dataset.get()) + kSmall;

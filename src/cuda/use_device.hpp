@@ -25,9 +25,10 @@ inline int use_device(int device) {
 inline bool reach_peer(int device, int other) {
   if (device == other) return true;
   int reaches = 0;
-  check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "asking for peers");
+  check_cuda(cudaDeviceCanAccessPeer(&reaches, device, other), "querying access to a peer");
   if (reaches == 0) return false;
-  // Once per process: a second call is an error, which tools report.
+  // Access is enabled once per process: a second call is an error, which tools such as
+  // compute-sanitizer report.
   static std::mutex guard;
   static std::set<std::pair<int, int>> reached;
   const std::lock_guard lock(guard);
@@ -36,15 +37,15 @@ inline bool reach_peer(int device, int other) {
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
     cudaGetLastError();
   } else {
-    check_cuda(status, "reaching the memory of a peer");
+    check_cuda(status, "enabling access to a peer");
   }
   return true;
 }
 
-// "NVIDIA H200"
+// The name of the device, such as "NVIDIA H200".
 inline std::string device_model(int device) {
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the device's name");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "querying the device's name");
   return properties.name;
 }
 

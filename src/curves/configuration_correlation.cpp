@@ -27,7 +27,8 @@ double pearson(const SpinBits& a, const SpinBits& b) {
   for (std::size_t k = 0; k < a.bytes.size(); ++k) differ += a.bytes[k] != b.bytes[k];
   const double n = static_cast<double>(a.sites), q = static_cast<double>(a.count.size());
   const auto product = [q](double equal) { return (q * equal - 1) / (q - 1); };
-  double aa = 0, ab = 0, bb = 0;  // probabilities that random sites of a and b have equal spins
+  // Probabilities that two random sites have equal spins: both of a, one of each, both of b.
+  double aa = 0, ab = 0, bb = 0;
   for (std::size_t s = 0; s < a.count.size(); ++s) {
     const double x = static_cast<double>(a.count[s]) / n, y = static_cast<double>(b.count[s]) / n;
     aa += x * x;

@@ -63,14 +63,14 @@ class ReplicaExchange {
   // Moves the counts to the columns of `out`.
   void report(Observation& out);
 
-  // save() appends the counters to `words`, those of EngineBase::save_sums(). restore() removes the
-  // counters from the end of `words`. It returns false if they are invalid.
+  // save() appends the counters to `words`, which belong to EngineBase::save_sums(). restore()
+  // removes the counters from the end of `words`, and returns false if they are invalid.
   void save(std::vector<std::uint64_t>& words) const;
   bool restore(std::span<const std::uint64_t>& words);
 
   std::uint64_t steps = 0;  // since the start
-  // [T][R]: index of the temperature at which the configuration that is now in this replica
-  // started.
+  // [T][R]: the configuration that is now in this replica started at the temperature with this
+  // index.
   std::vector<std::uint32_t> walker;
   std::vector<std::uint64_t> attempts, exchanges;  // [T] since the last measurement
 

@@ -26,9 +26,9 @@ struct Order {
   std::uint64_t engine = 0;   // number of the engine
   std::uint64_t payload = 0;  // make, save: number of bytes that follow
   Advance advance{};
-  std::uint64_t replica = 0,
-                block = 0;  // read, write; save: `block` is the number of blocks per replica
-  IndexRange bytes{};       // range within the block
+  // read, write: replica and block; save: `block` is the number of blocks per replica
+  std::uint64_t replica = 0, block = 0;
+  IndexRange bytes{};  // range within the block
 };
 
 void tell(Transport& transport, Order order) {
@@ -71,7 +71,7 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
   report(code)(threads)(std::vector<char>(text.begin(), text.end()));
   report(std::vector<char>(model.begin(), model.end()));
   const auto all = transport.gather(report.bytes);
-  std::uint8_t well = 1;
+  std::uint8_t all_succeeded = 1;
   std::string failure;
   ExitCode failed = ExitCode::done;
   for (std::size_t r = 0; r < all.size(); ++r) {
@@ -80,22 +80,22 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
     ByteReader reader(all[r]);
     reader(code)(of_rank)(words)(its_model);
     if (r > 0) threads += of_rank;
-    if (well == 0) continue;
+    if (all_succeeded == 0) continue;
     if (code != ExitCode::done) {
       failure = fmt::format("rank {}: {}", r, std::string(words.begin(), words.end()));
     } else if (const std::string on(its_model.begin(), its_model.end()); on != model) {
       code = ExitCode::device;
       failure = fmt::format(
-          "rank {} uses {}, but rank 0 uses {}: ranks that share a replica require devices of one "
-          "kind",
+          "rank {} uses {}, but rank 0 uses {}: ranks that share a replica require devices of the "
+          "same model",
           r, on, model);
     }
-    well = code == ExitCode::done ? 1 : 0;
+    all_succeeded = code == ExitCode::done ? 1 : 0;
     failed = code;
   }
-  transport.broadcast(std::span(&well, 1));
-  if (well == 0 && transport.rank() == 0) throw Error(failed, failure);
-  if (well == 0) return nullptr;
+  transport.broadcast(std::span(&all_succeeded, 1));
+  if (all_succeeded == 0 && transport.rank() == 0) throw Error(failed, failure);
+  if (all_succeeded == 0) return nullptr;
   std::exception_ptr of_all;
   guarded(transport, [&] {
     try {

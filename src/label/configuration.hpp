@@ -1,9 +1,9 @@
 // Input of a search for connected components: the occupied bonds of a lattice as bit masks, other
 // bonds as pairs of sites and, for images, the present sites.
 //
-// The lattice is a torus of any extents, odd ones included; an open boundary is one without
-// occupied closing bonds. Invariants that the code filling it must maintain: no bond touches an
-// absent site, and bits beyond the last site are 0.
+// The lattice is a torus of any extents, odd ones included. For an open boundary, leave the bonds
+// that close the torus unoccupied. Code that fills a configuration must maintain two invariants: no
+// bond touches an absent site, and bits beyond the last site are 0.
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,8 @@ void for_each_lattice_bond(const BondConfiguration& c, F&& f) {
   }
 }
 
-// Calls f(a, b) for the occupied bonds in direction k from one plane of the lattice: from the sites
-// a whose coordinate k is c.
+// Calls f(a, b) for the occupied bonds in direction k that begin in one plane of the lattice: the
+// coordinate k of site a is c.
 template <class F>
 void for_each_plane_bond(const BondConfiguration& configuration, int k, std::uint32_t c, F&& f) {
   const Lattice& lattice = configuration.lattice;

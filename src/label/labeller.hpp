@@ -41,7 +41,7 @@ class Labeller {
   std::unique_ptr<RunTable> runs_;               // `fast`
   std::unique_ptr<papers::TileLabeller> tiles_;  // TILE+MERGE
   std::vector<SitePair> roots_;                  // `relax`
-  std::vector<std::uint32_t> other_;             // [sites] `sew`: sizes; or references
+  std::vector<std::uint32_t> other_;             // [sites] `sew`: sizes; equivalence: references
 };
 
 // The same for a single configuration.

@@ -19,13 +19,12 @@ namespace rewise::multispin {
 namespace {
 
 constexpr std::uint32_t kMaxCycles = 64;  // in a replay; a power of 4
-// Steps in a replay; the cluster updates of a cycle count as one.
+// In a replay: sweeps, plus launches of cluster updates (cluster_launches()).
 constexpr std::uint32_t kMaxReplaySteps = 64;
 constexpr std::uint64_t kMaxLaunches = 4096;  // of cluster updates in a CUDA graph
 constexpr std::size_t kMaxCaptured = 64;
-constexpr std::uint64_t kMaxQueued =
-    1024;  // approximate launches in a captured group of measurements
-// Number of measurements in a group: the fewer replicas, the more.
+constexpr std::uint64_t kMaxQueued = 1024;  // launches, about, in a captured group of measurements
+// Limits of the number of measurements in a group, which is kManySums / replicas.
 constexpr std::size_t kMinSlots = 16, kMaxSlots = 64, kManySums = 1 << 19;
 
 std::size_t slots_for(std::uint64_t replicas) {
@@ -216,7 +215,7 @@ std::uint32_t DeviceBatch::updates_together(std::uint32_t updates) const {
 void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t steps = schedule.local + cluster_launches(schedule);
   const bool pure = schedule.cluster == 0 && !schedule.houdayer;
-  if (pure && graphs_->residence(range).vec > 0) {  // one launch per call without a CUDA graph
+  if (pure && graphs_->residence(range).vec > 0) {  // one launch makes many sweeps: no CUDA graph
     const std::uint64_t most = std::max<std::uint64_t>(1, kMaxReplaySteps / steps);
     for (; cycles > 0; cycles -= std::min(cycles, most)) {
       queue_cycles(range, schedule, static_cast<std::uint32_t>(std::min(cycles, most)));
@@ -350,7 +349,7 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
                "copying cluster sums");
     check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
   };
-  // Kinds are stored one after the other.
+  // Kinds are stored one after the other, so one copy suffices for all graphs.
   if (range.count == graphs()) return close(0, sums.bytes());
   for (std::size_t kind = 0; kind < sums.size() / replicas_; ++kind) close(kind, bytes);
 }

@@ -45,34 +45,33 @@ struct PointData {
   std::optional<TargetState> target;
 };
 
-// Receives all points when a search with new results begins a round of its target, after all
-// searches have begun their first. Calls do not overlap.
+// Receives all points before a round of a target_error, if there are new results. The first call
+// comes once every search has begun its first round. Calls do not overlap.
 using TcInterim = std::function<void(const std::vector<PointData>&)>;
 
-// Whether crossings or peaks can give Tc(p). Crossings cannot in one dimension at p = 0, and not if
-// sizes = "auto" gives lattices with fewer than 100 shortcuts.
+// Whether crossings or peaks can give Tc(p). Crossings cannot if Tc = 0 (one dimension, p = 0), or
+// if sizes = "auto" and the smallest lattice has fewer than 100 shortcuts.
 bool crossings_reach(const StudyConfig& config, double p);
 
 // Whether `tc` uses crossings of overlaps (glass_tc.hpp): for models with couplings, if the
 // configuration requests it or the tree condition does not apply.
 bool by_glass_crossings(const StudyConfig& config);
 
-// Throws Error(usage), with the file, for fewer than two sizes or temperatures and for keys of
-// sweep.
+// Throws Error(usage), with the name of the file, if there are fewer than two sizes or
+// temperatures, or if a key is for `sweep` only.
 void check_tc_config(const StudyConfig& config, const std::string& file);
 
-// The default method: both, if a target error is given for which the tree condition costs little
-// compared with the crossings.
+// The method of the configuration. The default is both methods if the target error is so small that
+// the tree condition costs little compared with the crossings; otherwise crossings.
 TcMethod tc_method(const StudyConfig& config);
 
 // The configuration of `tc`: checked, with one schedule and cluster update per p. With couplings,
-// its method is the tree condition, unless it uses crossings of overlaps. Sums over pairs of
-// clusters are computed on the CPU only.
+// its method is the tree condition, unless it uses crossings of overlaps.
 StudyConfig tc_config(const StudyConfig& config, const std::string& file);
 
-// Returns the data of each p of the configuration. Throws Error(interrupted) as Study::run(), after
-// calling `interrupted` with measured graphs, sizes with at least two of them, and p with at least
-// two such sizes.
+// Returns the data of each p of the configuration. On a stop request, calls `interrupted` with the
+// graphs that were measured, without sizes that have fewer than two of them and without p that have
+// fewer than two such sizes. Then throws Error(interrupted), as Study::run() does.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
                                  const TcInterim& interim = {}, const TcInterim& interrupted = {});
 

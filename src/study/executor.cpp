@@ -35,8 +35,8 @@ constexpr auto kFirstWord = 5s, kNextWords = 60s;
 // for the host, or is too small to fill the device, another one runs.
 constexpr std::size_t kLanes = 3;
 
-// Groups per CPU thread that may be claimed: one runs while the files of another are written. On a
-// device, only host memory limits the number of groups.
+// Groups that may exist per CPU thread: one runs while the files of another are written. On CUDA
+// devices, only host memory limits the number of groups.
 constexpr std::size_t kGroupsPerThread = 2;
 
 // Number of new task files at which packing starts while the study runs.
@@ -104,9 +104,10 @@ struct Executor::List {
   std::vector<std::size_t> pending;  // waiting tasks; taken from the back
   std::size_t lanes = 1;             // groups that run on a device at once
   Budget::Plan plan;
-  double left = 0, share = 0;  // expected seconds: of waiting tasks; of all tasks divided by slots
-  std::size_t missing;         // results
-  std::size_t computed = 0;    // tasks without a result file before
+  double left = 0;                // expected seconds of waiting tasks
+  double share = 0;               // expected seconds of all tasks, divided by the number of slots
+  std::size_t missing;            // results
+  std::size_t computed = 0;       // tasks without a result file before
   std::set<std::size_t> written;  // tasks whose file was written before the result was passed on
   std::size_t first_groups = 0;   // groups taken so far; the first ones must start soon
   std::size_t preparing = 0, ready = 0;  // groups
@@ -114,7 +115,7 @@ struct Executor::List {
   bool begun = false, interrupted = false;
   std::vector<std::string> damaged;  // messages of damaged tasks
   std::size_t held_in_a_row = 0;     // since the last result
-  std::string holder, waits_for;     // holder of a task, and the id of that task
+  std::string holder, waits_for;     // owner of a task that was held, and the label of that task
   std::optional<Clock::time_point>
       waiting_since;  // set while only tasks of other processes are left
   Clock::time_point told, retry_at;
@@ -128,9 +129,9 @@ std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t dev
   ++first_groups;
   if (shortest) std::ranges::reverse(pending);
   const StudyTask& first = tasks[pending.back()];
-  // Limits: in seconds, a slot's share of all work and a device's share of the remaining work; in
-  // tasks, half of those that remain per slot, so that the first files are written while the last
-  // tasks are measured. If series are small, size.least overrides the second limit.
+  // A group has at most the seconds of a slot's share of all work and of a device's share of the
+  // remaining work. It has at most half of the tasks that remain per slot, so that the first files
+  // are written while the last tasks are measured. If series are small, size.least overrides this.
   const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
   const GroupSize size = group_size(first.spec);
   const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);

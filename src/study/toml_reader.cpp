@@ -31,7 +31,7 @@ class CharacterCheck {
 
   // Returns the text for toml++.
   std::string run() {
-    if (text_.starts_with("\x89")) {  // as HDF5 files, also sealed ones, and PNG
+    if (text_.starts_with("\x89")) {  // the first byte of HDF5 files, sealed or not, and of PNG
       throw Error(ExitCode::usage, fmt::format("{}: a binary file, not a study in TOML ('rewise "
                                                "plot' draws results)",
                                                file_));
@@ -178,7 +178,7 @@ bool TomlSection::flag(std::string_view key, bool otherwise) const {
 
 std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node,
                                     std::uint64_t least, std::uint64_t most) const {
-  constexpr double exact = 9007199254740992;  // 2^53; beyond it, 1e17 + 1 equals 1e17
+  constexpr double exact = 9007199254740992;  // 2^53; not all whole numbers above it are doubles
   const auto* real = node.as_floating_point();
   if (node.as_integer() == nullptr && (real == nullptr || std::trunc(real->get()) != real->get() ||
                                        std::abs(real->get()) > exact)) {
@@ -277,7 +277,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   }
 }
 
-// Messages are one line, so control characters in keys or values are escaped, and so are non-ASCII
+// Escapes control characters in keys and values, because messages are one line, and non-ASCII
 // characters, because truncation might split them.
 std::string printable(std::string_view text) {
   std::string out;

@@ -73,7 +73,7 @@ TEST_CASE("bitlattice trajectories: saved, destroyed and restored at random step
   });
 }
 
-TEST_CASE("bitlattice trajectories: cycles add up, seeds and replicas differ, steps end") {
+TEST_CASE("bitlattice trajectories: divided calls, other seeds and replicas, the last step") {
   for_each_combination([](const Graph& graph, const EngineSpec& spec) {
     check_cycles_add_up(make, graph, spec, {3, 0}, with_threads(1));
   });
@@ -106,7 +106,7 @@ TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
       const bool hot = starts_hot(start, replica % spec.replicas);
       CHECK((seen.bond_sum[replica] == 2 * 780) == !hot);
       CHECK((seen.magnetisation[replica] == 780) == !hot);
-      // Hot: sums of 780 and of 1560 random signs, within five standard errors.
+      // A hot start gives sums of 780 and of 1560 random signs: 0 within five standard deviations.
       if (hot)
         CHECK(std::abs(static_cast<double>(seen.magnetisation[replica])) < 5 * std::sqrt(780.));
       if (hot) CHECK(std::abs(static_cast<double>(seen.bond_sum[replica])) < 5 * std::sqrt(1560.));
@@ -122,7 +122,7 @@ TEST_CASE("bitlattice engine: starts, and the hash of its spins") {
   }
 }
 
-TEST_CASE("bitlattice engine: invalid states are refused and change nothing") {
+TEST_CASE("bitlattice engine: invalid states are errors and change nothing") {
   const auto engine = make_bitlattice_engine({100, 6}, spec_of(LocalUpdate::metropolis), {});
   engine->advance({1, 0}, 3);
   const std::uint64_t hash = engine->trajectory_hash();
@@ -132,7 +132,7 @@ TEST_CASE("bitlattice engine: invalid states are refused and change nothing") {
   bad[1].bytes.pop_back();
   bad[2].bytes.resize(good.bytes.size() + 4);
   bad[3].step = std::uint64_t{1} << 33;
-  bad[4].bytes[7] |= 0x80;  // site 63 of a row that has 50 sites of its colour
+  bad[4].bytes[7] |= 0x80;  // bit 63 of a row that has 50 sites of each colour
   for (const EngineState& state : bad) {
     expect(ExitCode::data, "engine 'bitlattice'", [&] { engine->restore(state); });
     CHECK(engine->trajectory_hash() == hash);

@@ -29,7 +29,7 @@ constexpr const char* kStudy =
     "temperatures = [2.5]\nequilibrate = 3\nevery = 2\n[run]\ndevice = \"cpu\"\n";
 constexpr const char* kLine = "sweep s.toml --out study --no-plots";
 
-// Changes a file but keeps its time, so that only its content shows the change.
+// Changes a file but keeps its modification time, so that only the content shows the change.
 void rewrite(const Workplace& place, const std::string& name, const std::string& text) {
   const auto time = fs::last_write_time(place / name);
   place.write(name, text);
@@ -42,7 +42,7 @@ std::vector<std::string> files_like(const Workplace& place, const std::string& p
   return files;
 }
 
-// The text with the first digit behind `key` changed.
+// The text with the first digit other than 0 after `key` changed.
 std::string other_digit(std::string text, const std::string& key) {
   const std::size_t at = text.find_first_of("123456789", text.find(key) + key.size());
   REQUIRE(at != std::string::npos);
@@ -84,7 +84,7 @@ TEST_CASE("a summary that was changed or removed is written again from the tasks
   }
 }
 
-TEST_CASE("a changed file of a schedule is an error, also in a finished study, or chosen again") {
+TEST_CASE("a damaged schedule file is an error, and --recompute-damaged chooses it again") {
   Workplace place;
   place.write("s.toml", kStudy);
   const Output first = place.run(kLine);
@@ -139,7 +139,7 @@ TEST_CASE("all damaged results are reported, and --recompute-damaged computes th
   CHECK(place.run(kLine).out == first.out);
 }
 
-TEST_CASE("a task file with a correct digest and wrong content is refused") {
+TEST_CASE("a task file with a correct digest and wrong content is an error") {
   const Workplace place;
   const TaskSpec spec = swendsen_wang_task();
   const TaskPaths paths = task_paths(place / "", task_id(spec));
@@ -189,7 +189,7 @@ TEST_CASE("a task file with a correct digest and wrong content is refused") {
     forgeries[k](task);
     try {
       save_task(paths.finished, task);
-    } catch (const Error&) {  // already refused by the writer
+    } catch (const Error&) {  // the writer already detects it
       save_task(paths.finished, good);
       continue;
     }

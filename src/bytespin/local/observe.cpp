@@ -6,7 +6,8 @@
 namespace rewise::bytespin {
 namespace {
 
-// Counts the positions where two rows differ. The inner loop sums bytes, so that it is vectorised.
+// Counts the positions where two rows differ. The inner loop sums at most 128 positions in a byte,
+// which vectorises well.
 std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uint64_t length) {
   std::uint64_t sum = 0;
   for (std::uint64_t begin = 0; begin < length; begin += 128) {

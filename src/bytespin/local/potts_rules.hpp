@@ -1,6 +1,6 @@
-// Single-site updates of Potts for sites with few neighbours, whose states are kept sorted (host
-// and device). The outcomes are those of local.cpp, which counts the neighbours in each of q
-// states.
+// Single-site updates of Potts spins (host and device). The heat bath is for sites with few
+// neighbours: it sorts the states of the neighbours. Its results equal those of the heat bath in
+// local.cpp, which counts the neighbours in each of q states.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace rewise::bytespin {
 // Marks a missing neighbour; larger than every state.
 inline constexpr std::uint32_t kNoState = 256;
 
-// Metropolis: returns the proposed state or the old one. `same` and `other` neighbours have the old
-// and the proposed state. flip: Tables::flip.
+// Metropolis: returns the proposed state or the old one. `same` is the number of neighbours in the
+// old state, `other` the number in the proposed state. flip: Tables::flip.
 RW_HD std::uint32_t metropolis_state(const Threshold* flip, std::uint32_t old, std::uint32_t same,
                                      std::uint32_t proposed, std::uint32_t other,
                                      std::uint32_t draw) {
@@ -38,8 +38,8 @@ RW_HD void sort_states(std::uint32_t (&state)[kCount]) {
   }
 }
 
-// Calls f(state, neighbours in it) for every state among sorted neighbours, in ascending order,
-// until f returns true. Returns whether it did.
+// Calls f(state, number of neighbours in it) for every state among sorted neighbours, in ascending
+// order, until f returns true. Returns whether f returned true.
 template <int kCount, class F>
 RW_HD bool for_each_state(const std::uint32_t (&state)[kCount], F&& f) {
   std::uint32_t run = 0;

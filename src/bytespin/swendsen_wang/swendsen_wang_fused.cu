@@ -1,6 +1,10 @@
-// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in the order of their use:
-// the forest over the lattice; the differences between Ising and Potts; the tile, whose nodes look
-// up the draws of the previous update and whose clusters are labelled; the join of tiles.
+// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in this order:
+//
+//   - the forest over the lattice
+//   - the differences between Ising and Potts
+//   - the tile: the draws of its nodes in the previous update, then the labels of its clusters
+//   - the bonds between tiles
+//   - the borders between ranks that share a replica
 #include "src/bytespin/equal_bytes.hpp"
 #include "src/bytespin/swendsen_wang/border_bonds.hpp"
 #include "src/bytespin/swendsen_wang/labels.cuh"
@@ -14,10 +18,10 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kThreads = 128;  // of the join
+constexpr unsigned kThreads = 128;  // per block, except in kernels on tiles
 
-// The forest. Its nodes are the clusters of tiles that other tiles may join; a node's key is its
-// smallest site.
+// The forest. A cluster of a tile is a node if it may continue in another tile. The key of a node
+// is its smallest site.
 
 // In a kernel that was launched early: waits until the writes of the previous kernel are visible.
 __device__ __forceinline__ void wait_for_kernel_before() {
@@ -54,8 +58,9 @@ struct FusedReplica {
   }
 };
 
-// Labels of sites: bit 15 is the spin (Ising); the bits below are the number of a node in the tile,
-// or kClosed plus the draw of its closed cluster.
+// Labels of sites: bit 15 is the spin (Ising). The bits below are the number of the site's node in
+// its tile or, if the site belongs to a closed cluster (which lies within one tile), kClosed plus
+// the draw of that cluster.
 inline constexpr std::uint32_t kClosed = kTileSites;
 inline constexpr std::uint32_t kSpinBit = 15;
 inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
@@ -76,16 +81,16 @@ struct FusedIsing {
   struct Spins {
     alignas(8) std::uint64_t row[kTileLanes];
   };
-  struct SiteDraws {  // of places, as if each were a cluster's smallest site
+  struct SiteDraws {  // by place in the tile, as if each site were the smallest of its cluster
     std::uint32_t flips[kTileSites / 32];
   };
-  struct LabelDraws {  // of labels without their spins
+  struct LabelDraws {  // by label without its spin
     std::uint32_t flips[kTileSites / 32 + 1];
   };
 
   explicit FusedIsing(const DevicePlan&) {}
 
-  // The draws of a warp's band of rows, a row for each of the first lanes.
+  // Draws for the rows of this warp's band. Each of the first kRows lanes draws for one row.
   template <unsigned kWarps>
   __device__ __forceinline__ void draw_sites(SiteDraws& out, const TileWord& word,
                                              const DrawKey& key) const {
@@ -140,7 +145,7 @@ struct FusedIsing {
   static __device__ __forceinline__ std::uint64_t row(const Spins& spins) {
     return spins.row[threadIdx.x % 32];
   }
-  // The spins of two neighbouring sites, as bits 15 of their two labels.
+  // The spins of two neighbouring sites, as bit 15 of each of their two labels.
   static __device__ __forceinline__ std::uint32_t label_spins(const Spins& spins, unsigned row,
                                                               unsigned x) {
     const auto two = static_cast<std::uint32_t>(spins.row[row] >> x);
@@ -242,9 +247,9 @@ __device__ __forceinline__ std::uint32_t equal_eight(const uint2& a, const uint2
   return equal_bytes(a.x, b.x) | equal_bytes(a.y, b.y) << 4;
 }
 
-// Removes drawn bonds between unequal spins within the tile. drawn: FusedTileMemory::drawn, in
-// which a piece is a byte for each direction. Called by the block after a barrier for spins and
-// drawn bonds; the result needs another barrier.
+// Removes drawn bonds between unequal spins within the tile. `drawn` is FusedTileMemory::drawn,
+// where the bonds of a piece in one direction are one byte. Called by the whole block, after a
+// barrier for spins and drawn bonds. Ends with a barrier.
 template <int kDim, unsigned kWarps>
 __device__ __forceinline__ void keep_equal(std::uint32_t (&drawn)[kTileLanes][2][kDim],
                                            const FusedPotts::Spins& spins, const TileWord& word) {
@@ -294,8 +299,8 @@ class RootFinder {
       : model_(model), replica_(arrays), key_(key), first_(first), memory_(memory) {}
 
   // Called by all threads of the block. A barrier is required before finish(), and before reading
-  // memory.draws. Near and below Tc most nodes of a tile belong to one large cluster: the block
-  // sums their sizes before it adds them to the root's.
+  // memory.draws. Near and below Tc most nodes of a tile belong to one large cluster. The block
+  // therefore first sums the sizes of these nodes and adds the sum to the root's size once.
   __device__ __forceinline__ void run(std::uint32_t count) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     Model::set_closed(memory_.draws);
@@ -310,8 +315,8 @@ class RootFinder {
       const bool leads = root != kNone && lane == lowest(peers);
       if (begin == 32 * warp) {
         const std::uint32_t most = __reduce_max_sync(~0u, leads ? size : 0);
-        const std::uint32_t replica = __ballot_sync(~0u, leads && size == most);
-        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(replica)));
+        const std::uint32_t lanes = __ballot_sync(~0u, leads && size == most);
+        favourite = __shfl_sync(~0u, root, static_cast<int>(lowest(lanes)));
       }
       if (leads && root == favourite) sum += size;
       if (leads && root != favourite) grow(root, size);
@@ -382,19 +387,21 @@ class RootFinder {
 };
 
 // A block of four or eight warps draws the bonds of a tile and labels its clusters in shared
-// memory. A tile has 32 rows of 64 sites along x (tiles.hpp). Every warp holds all of them as bit
-// masks, a row for each lane, and works on a band of rows. A run is identified by the place where
-// it starts.
+// memory. A tile has 32 rows of 64 sites along x (tiles.hpp). Every warp holds all rows as bit
+// masks, a row for each lane, and works on a band of rows. A run is a sequence of sites of a row
+// that bonds along x join. It is identified by the place of its first site.
 //
 // 1  Draw the bonds; the 64 sites of a row take 16 calls per direction.
 // 2  Compute the runs of a row from its spins and bonds by bit arithmetic. (Potts: from its bonds,
 //    without those between unequal spins.)
-// 3  Row after row of a band, attach every run to the root of one run of the previous row that a
-//    bond joins it to; then do the same for the first rows of the bands. No search, no conflict.
+// 3  Within each band, row by row: attach every run to the root of a run of the previous row, if a
+//    bond joins the two runs. Then do this for the first row of each band. This needs no search
+//    and has no conflicts.
 // 4  Join the remaining bonds by compare-and-swap, one bond per thread at a time: all threads climb
 //    to the roots, then all attach. Bonds whose left neighbour joins the same two runs are skipped.
 // 5  Look up the roots of all sites, eight sites of a thread at a time. Sum the sites and the open
-//    sites of each root. Open roots become nodes.
+//    sites of each root: a site is open if it has, or may have, a bond to another tile. Roots with
+//    open sites become nodes; all other clusters are closed.
 //
 // Words of the forest, and indices into it, are in bytes: 4 * place.
 //
@@ -461,8 +468,8 @@ class FusedTile {
 
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
-  // Step 1, and the draws of all clusters, as if every site were a root. Needs a barrier before
-  // step 2.
+  // Step 1, and the draws of all clusters, as if every site were a root. A barrier must follow
+  // before step 2.
   __device__ __forceinline__ void draw(const Model& model, const DrawKey& key, Threshold bond) {
     if (threadIdx.x == 0) {
       memory_.nodes = memory_.square = memory_.fourth_low = memory_.fourth_high = 0;
@@ -529,7 +536,7 @@ class FusedTile {
     return *reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(memory_.forest) + place);
   }
 
-  // A row's bonds in direction k. Needs a barrier before.
+  // The bonds of the lane's row in direction k. Call after a barrier.
   __device__ __forceinline__ std::uint64_t drawn(int k) const {
     std::uint32_t low = memory_.drawn[lane_][0][k], high = memory_.drawn[lane_][1][k];
     if (labels_.gone != nullptr && word_.count > 0) {
@@ -560,9 +567,9 @@ class FusedTile {
     return ends | bits_from(labels_.modified, 1, word_.first);
   }
 
-  // The bonds that join a row to the previous one in direction k. For direction 1, `first` is the
-  // first bond of each run, by which the run is attached. Returns the other bonds, without idle
-  // ones, of the row and columns that this thread joins: bit kColumns (k - 1) + x.
+  // Finds the bonds that join a row to the previous row in direction k. In direction 1, sets
+  // `first` to the first such bond of each run, which step 3 uses. Returns the other bonds that
+  // step 4 needs, for the row and the columns of this thread: bit kColumns (k - 1) + x.
   __device__ __forceinline__ std::uint64_t find_bonds(int k, std::uint64_t spin, std::uint64_t all,
                                                       std::uint64_t& first) const {
     const unsigned step = 1u << lane_shift<kDim>(k);
@@ -676,8 +683,8 @@ class FusedTile {
     }
   }
 
-  // The thread's sites that are roots: bit 2 j + odd for row j of the band. Clears their words,
-  // which become sums.
+  // Returns which sites of this thread are roots: bits 2 j and 2 j + 1 are its two sites in row j
+  // of the band. Sets the words of these roots to 0; they become sums.
   __device__ __forceinline__ std::uint32_t clear_roots(std::uint32_t valid) {
     std::uint32_t roots = 0;
 #pragma unroll
@@ -723,8 +730,8 @@ class FusedTile {
     return kWordSites * row(bit / 2) + 2 * lane_ + bit % 2;
   }
 
-  // Roots get the labels of their sites: closed ones their draw, open ones the number of their
-  // node.
+  // Replaces the word of each root by the label of its sites: the draw of a closed cluster, or the
+  // number of the node of an open one.
   __device__ __forceinline__ void hand_out(std::uint32_t roots, const FusedReplica& arrays) {
     std::uint32_t open = 0, square = 0;
     std::uint64_t fourth = 0;
@@ -797,13 +804,15 @@ class FusedTile {
   const std::uint32_t tile_;
   const unsigned lane_, warp_;
   const TileWord word_;
-  std::uint64_t starts_ = 0;         // bit x of the lane's row: a run starts here
-  std::uint32_t places_[kBandRows];  // of runs, then of their roots: two sites of each of the rows
+  std::uint64_t starts_ = 0;  // bit x of the lane's row: a run starts here
+  // [row of the band] for this thread's two sites: the places of their runs, later of their roots
+  std::uint32_t places_[kBandRows];
 };
 
 // The kernels that work on tiles: new spins of the previous update, bonds, clusters.
 
-// Warps of a block: eight if there are too few tiles to fill the device with four each.
+// A block has eight warps if there are fewer tiles than this, and four otherwise: few tiles do not
+// fill the device with four warps each.
 inline constexpr unsigned kManyTiles = 1024;
 // Warps per multiprocessor, which limit the registers per thread. Where four more warps cause no
 // spills, they make Potts updates 3% faster.
@@ -1011,7 +1020,7 @@ __device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan,
 
 // A bond of the list, with the data that are available before the tiles are labelled.
 struct Candidate {
-  bool drawn = false;  // across a border: only that the bond exists
+  bool drawn = false;  // for a bond across a border: whether the bond exists
   Site a = 0, b = 0;
   int direction = -1;  // across a border
 };
@@ -1141,8 +1150,8 @@ __global__ void __launch_bounds__(kThreads)
   ends[place] = drawn ? end_at<kDim, kPotts>(labels, arrays, replicas.spins_of(replica), site) : 0;
 }
 
-// Reserves the next entries of a list for a thread, at most two. One addition per block, because
-// additions to one address are serial. Called by whole blocks.
+// Reserves the next `takes` entries (at most two) of a list for a thread and returns the first one.
+// Called by whole blocks. A block makes one addition, because additions to one address are serial.
 __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32_t* count) {
   __shared__ std::uint32_t first[kThreads / 32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -1168,8 +1177,9 @@ __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32
   return place;
 }
 
-// Returns false if the pair is in the cache of listed pairs. The cache is lossy: a pair may count
-// as new again, which only repeats it in the list. Most pairs are repeated, even within a block.
+// Returns false if the pair is in the cache of listed pairs, and adds it otherwise. The cache is
+// lossy: a pair may count as new again, which only repeats it in the list. Most pairs occur
+// repeatedly, even within a block.
 __device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
   const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
   const std::uint32_t place = mixed & (edges.met_size - 1);
@@ -1212,7 +1222,8 @@ __global__ void __launch_bounds__(kThreads)
   if (is_new) edges.pairs[1 + place] = pair;
 }
 
-// Calls f(any, word) for the words of the list of rank blockIdx.y, by whole blocks.
+// Calls f(any, word) for the words of the list of rank blockIdx.y. All threads of a block make the
+// same number of calls; `any` is false in threads beyond the end of the list.
 template <class F>
 __device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
   const unsigned long long* list = lists.lists[blockIdx.y];
@@ -1230,10 +1241,10 @@ constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
   return slots;
 }
 
-// A word of the table has a label in its upper half and a value in its lower half: in a forest the
-// slot of its parent (KeyedForest), or a number of sites. Slots may be read from a block's cached
-// copy, since many threads look up the same: labels never move, and an outdated value makes the
-// compare-and-swap fail.
+// A word of the table has a label in its upper half and a value in its lower half. The value is the
+// slot of the label's parent in a forest (KeyedForest), or a number of sites. Many threads look up
+// the same slots, so slots may be read from a cached copy: labels never move, and if the value is
+// outdated, the compare-and-swap fails.
 class OpenTable {
  public:
   using Word = KeyedForest::Word;
@@ -1415,8 +1426,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Adds up the parts of each cluster. When a cluster grows from a to b sites, sum n^2 grows by
-// b^2 - a^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. It
-// keeps the sum of its most frequent label to the end.
+// b^2 - a^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. The
+// label that is most frequent in its first words is its favourite, whose sum it adds at the end.
 __global__ void __launch_bounds__(kThreads)
     add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {
@@ -1443,8 +1454,8 @@ __global__ void __launch_bounds__(kThreads)
     if (favourite == kNoLabel) {
       const auto parts_of = static_cast<std::uint32_t>(leads ? __popc(peers) : 0);
       const std::uint32_t most = __reduce_max_sync(~0u, parts_of);
-      const std::uint32_t replica = __ballot_sync(~0u, leads && parts_of == most);
-      if (replica != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(replica)));
+      const std::uint32_t lanes = __ballot_sync(~0u, leads && parts_of == most);
+      if (lanes != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(lanes)));
     }
     if (leads && label == favourite) of_favourite += size;
     if (leads && label != favourite) grow(label, size);
@@ -1454,8 +1465,8 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// Grid sizes of grid-stride kernels: enough blocks to fill a device, and fewer for kernels with
-// block sums.
+// Grid sizes of grid-stride kernels: enough blocks to fill a device, and fewer for add_parts(),
+// where each block adds its sums to one address.
 constexpr unsigned kMaxBlocks = 2048, kFewBlocks = 256;
 
 LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {

@@ -18,8 +18,9 @@ struct PassFlags {
   std::uint32_t* changed = nullptr;
 };
 
-// Sets parent[site] to its tile root, the smallest site of its cluster within its tile; label[site]
-// to site; size[site] to 1 at tile roots, else to 0. Without a lattice every site is a tile root.
+// Sets parent[site] to the site's tile root, which is the smallest site of its cluster within its
+// tile. Sets label[site] to site, and size[site] to 1 at tile roots, else to 0. Without a lattice
+// every site is a tile root.
 void launch_tile_labels(const LabelArrays& arrays, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream);
 
@@ -40,8 +41,10 @@ void launch_sew(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t
 void launch_unite(const LabelArrays& arrays, const RootPairs& pairs, cudaStream_t stream);
 void launch_unite_shortcuts(const LabelArrays& arrays, cudaStream_t stream);
 
-// Label equivalence (equivalence.cu). `references`: `parent` is the array of references (Hawick et
-// al.); else there is none (Kalentev et al.). Sets every label to its site and arrays.size to 0.
+// Label equivalence (equivalence.cu). If `references`, `parent` is the array of references (Hawick
+// et al.); otherwise the method has none (Kalentev et al.).
+//
+// Sets the label of every site to the site, and arrays.size to 0.
 void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream);
 // One pass: scanning, analysis and, with references, labelling.
 void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,

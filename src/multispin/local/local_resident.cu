@@ -1,8 +1,8 @@
 // Local updates of small systems: a block keeps the words of kVec word groups of one graph in
 // shared memory and does sweep after sweep, colour after colour, without a launch between them.
 //
-// A warp takes 32 cells at a time, modified ones (which cost more) first, and keeps a queue of its
-// own for words that eight digits do not decide, so that one barrier per colour suffices. The
+// A warp takes 32 cells at a time, modified cells first, because they cost more. Each warp has its
+// own queue for words that eight digits do not decide, so one barrier per colour suffices. The
 // result equals that of local.cu bit for bit.
 #include <algorithm>
 
@@ -17,10 +17,11 @@ namespace {
 
 using namespace device;
 
-constexpr unsigned kMaxWarps = 24;  // of a block, and of a multiprocessor: 80 registers each
+// Of a block, and of a multiprocessor: 80 registers per thread.
+constexpr unsigned kMaxWarps = 24;
 
-// The queue of a warp (their number, `waiting`, is in registers), shared by cells of all kinds.
-// About 15 of the 128 words of 32 cells have to wait. kMax: largest number of classes.
+// The undecided words of a warp, for cells of all kinds. Their number, `waiting`, is in a register.
+// About 15 of the 128 words of 32 cells are undecided. kMax: largest number of classes.
 template <int kMax>
 using WarpQueue = Queue<64, planes_of(kMax)>;
 
@@ -35,8 +36,8 @@ struct Common {
   uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// The interface of a warp that decides words for local_cells.cuh; words of up to kMaxOf classes
-// wait.
+// What the functions of local_cells.cuh need to decide the words of a warp. Words of cells with up
+// to kMaxOf classes may wait in the queue.
 template <int kVec, int kClasses, int kMaxOf>
 struct Known {
   static constexpr int kMax = kMaxOf;
@@ -178,7 +179,7 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
   launch(kernel, shape, stream, g, cells, sweep, sweeps);
 }
 
-// For the update with the most classes.
+// Upper bound for all updates: that of the update with the most classes.
 template <int kVec>
 std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
   constexpr int most = regular_classes(kMaxDim, CellRule::always);

@@ -76,8 +76,7 @@ struct TileAt {
 template <int kDim>
 struct TileSites {
   const DeviceLattice& lattice;
-  std::uint32_t
-      first[4]{};  // coordinates of the first site; in less than two dimensions its number
+  std::uint32_t first[4]{};  // coordinates of the first site; with kDim <= 1 its number
 
   __device__ __forceinline__ TileSites(const DeviceTiles& g, std::uint32_t tile)
       : lattice(g.lattice) {
@@ -152,13 +151,13 @@ using DeviceCounter = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>
 
 struct TakenTile {
   std::uint32_t item;
-  bool first;  // visit in this update
-  bool fresh;
+  bool first;  // this is the first visit to the tile in this update
+  bool fresh;  // kTileFresh
 };
 
 // The interface of a warp to the queue; all lanes call each member function together. Memory order:
-// what a warp writes before fence() and then wake() or leave() of a tile is visible to the warp
-// that takes the tile next.
+// if a warp writes, calls fence() and then wake() or leave() for a tile, the warp that takes this
+// tile next sees what was written.
 class TileWorker {
  public:
   __device__ __forceinline__ TileWorker(const DeviceTileQueue& queue, std::uint32_t* state)
@@ -223,8 +222,8 @@ class TileWorker {
   }
 
  private:
-  // Whether the number of visits done equals the number of entries added. Both are in one word, so
-  // that the entries that a visit adds are counted before the visit is.
+  // Whether the number of visits done equals the number of entries added. Both numbers are in one
+  // word, and a visit adds its entries before it ends, so they are equal only if all is done.
   __device__ __forceinline__ bool all_done() const {
     const std::uint64_t both =
         cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>(*queue_.added_done)

@@ -54,7 +54,7 @@ TEST_CASE("decorrelated rate of AR(1) series with known tau: its errors cover th
   for (const double tau : {2.0, 5.0, 12.0}) {
     Coverage coverage;
     for (int k = 0; k < 400; ++k) {
-      // 1/rate is proportional to tau and has a symmetric error: its coverage is counted.
+      // Count the coverage of 1/rate, because it is proportional to tau and its error is symmetric.
       const Value found = gamma_method(autoregressive(dice, tau, 400, 8)).tau;
       const Value rate = decorrelated_rate(found, {1e-3, 0});
       const double seconds = 1 / rate.value;
