@@ -407,6 +407,17 @@ std::vector<std::string> blank_off_identity(const StudyConfig& config, const Siz
   });
 }
 
+std::vector<std::string> blank_beside_refused(const StudyConfig& config, const SizeData& size,
+                                              SizeCurves& curves) {
+  if (!config.exchange) return {};
+  const std::vector<BesideRefused> beside = beside_refused(curves.temperatures, curves.refused);
+  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
+    const auto found = std::ranges::find(beside, t, &BesideRefused::index);
+    if (found == beside.end()) return "";
+    return fmt::format("replicas are exchanged with T = {}, which has no values", found->refused);
+  });
+}
+
 SizeCurves curves_of_one_graph(const SizeData& size,
                                const std::vector<TemperatureResult>& results) {
   SizeCurves curves;

@@ -122,6 +122,10 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
 std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
                                             SizeCurves& curves);
 
+// The same, with replica exchange, at temperatures that refused ones affect (beside_refused()).
+std::vector<std::string> blank_beside_refused(const StudyConfig& config, const SizeData& size,
+                                              SizeCurves& curves);
+
 // Curves of a size with one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const SizeData& size, const std::vector<TemperatureResult>& results);
 

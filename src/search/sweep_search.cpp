@@ -93,7 +93,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
     blank_refused(size, point.curves.back());
   }
   // Signs of a lack of equilibrium first, then a lack of signs of equilibrium.
-  for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck}) {
+  // Last, what these temperatures affect.
+  for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck, blank_beside_refused}) {
     std::ranges::move(blank(config, size, point.curves.back()), std::back_inserter(point.warnings));
   }
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));

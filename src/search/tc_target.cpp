@@ -122,19 +122,26 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   const double endless = std::numeric_limits<double>::infinity();
   const double now = allocate(fits, sources, endless, 0).variance;
   const double reported = std::pow(statistical * doubt, 2) + std::pow(extrapolation.systematic, 2);
-  const double wanted = kAim * target * target / std::max(reported / now, 1.0);
-  const Allocation all = allocate(fits, sources, wanted, endless);
+  const auto variance_for = [&](double error) {
+    return kAim * error * error / std::max(reported / now, 1.0);
+  };
+  double wanted = variance_for(target);
+  Allocation all = allocate(fits, sources, wanted, endless);
   // More graphs reduce the neglected terms only if the fit can shift weight to larger sizes.
-  if (drifts(chosen) && extrapolation.systematic > kMaxSystematic * target &&
-      (may_add || all.exhausted)) {
+  const double systematic = extrapolation.systematic;
+  if (drifts(chosen) && systematic > kMaxSystematic * target && (may_add || all.exhausted)) {
     step.another_size = may_add;
-    if (!may_add) {
+    if (may_add) return step;
+    if (statistical * doubt <= systematic) {
       step.stopped = fmt::format(
           "the extrapolation over sizes may be wrong by {:.1e} of Tc, which more graphs and "
           "measurements do not reduce: larger sizes are needed",
-          extrapolation.systematic / tc);
+          systematic / tc);
+      return step;
     }
-    return step;
+    // Out of reach, but the statistical error can still be lowered to the systematic one.
+    wanted = variance_for(std::sqrt(2) * systematic);
+    all = allocate(fits, sources, wanted, endless);
   }
   // If the prediction is already below the goal, only the work limits the step.
   const double variance = now > wanted ? wanted : 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "analysis/series/autocorrelation.hpp"
@@ -145,6 +146,22 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
 bool travelled_before(const TaskData& task, double dropped) {
   const auto exchange = exchange_result(task);
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
+}
+
+std::vector<BesideRefused> beside_refused(std::span<const double> temperatures,
+                                          const std::vector<double>& refused) {
+  std::vector<BesideRefused> beside;
+  if (refused.empty()) return beside;
+  const double warmest = std::ranges::max(refused);
+  double next = std::numeric_limits<double>::infinity();
+  for (const double t : temperatures) {
+    if (t > warmest) next = std::min(next, t);
+  }
+  for (std::size_t k = 0; k < temperatures.size(); ++k) {
+    const double t = temperatures[k];
+    if (t <= next && std::ranges::find(refused, t) == refused.end()) beside.push_back({k, warmest});
+  }
+  return beside;
 }
 
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {

@@ -89,6 +89,16 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
 // False without exchange.
 bool travelled_before(const TaskData& task, double dropped);
 
+// With replica exchange, a temperature that is not in equilibrium affects others. Colder ones reach
+// equilibrium only by way of it, and the next warmer one receives its spins in every cycle. Returns
+// the indices of these temperatures, each with one of the `refused` ones that affects it.
+struct BesideRefused {
+  std::size_t index = 0;
+  double refused = 0;  // temperature
+};
+std::vector<BesideRefused> beside_refused(std::span<const double> temperatures,
+                                          const std::vector<double>& refused);
+
 // The halves over the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
 

@@ -241,6 +241,38 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   return check;
 }
 
+// In spin glasses q^2 changes more slowly than m^2. Returns why nothing shows equilibrium if its
+// series is too short to determine its tau_int and few cycles were dropped, or "".
+std::string unknown_overlap_tau(const TemperatureResult& result, double dropped) {
+  const auto found = result.tau.find("overlap_m2");
+  if (found == result.tau.end()) return "";
+  const Value tau = found->second;
+  if (std::isfinite(tau.error) || !(dropped < kStartTaus * tau.value)) return "";
+  return fmt::format(
+      "nothing shows that this is equilibrium: {} measurements are too few to determine tau of "
+      "q^2, which is {}, and {} cycles before the first one are few; raise --measure and "
+      "--equilibrate",
+      result.measurements, tau_text(tau), dropped);
+}
+
+// Replica exchange carries spins from a temperature that is not in equilibrium to others.
+void refuse_beside_refused(CheckedRun& run) {
+  std::vector<double> temperatures, refused;
+  for (std::size_t k = 0; k < run.checks.size(); ++k) {
+    temperatures.push_back(run.results[k].temperature);
+    if (run.checks[k].status == RunStatus::not_equilibrated) refused.push_back(temperatures[k]);
+  }
+  for (const auto& [k, beside] : beside_refused(temperatures, refused)) {
+    RunCheck& check = run.checks[k];
+    check.status = RunStatus::not_equilibrated;
+    check.passed.clear();
+    check.reasons.push_back(fmt::format(
+        "{}replicas are exchanged with T = {}, which has no values; raise --equilibrate and "
+        "--measure",
+        kNotInEquilibrium, beside));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(RunStatus status) {
@@ -273,6 +305,12 @@ CheckedRun checked_run(const TaskData& task) {
                                            at_temperature(halves, static_cast<Eigen::Index>(k)),
                                            level, travelled));
     RunCheck& check = run.checks.back();
+    if (const std::string why = unknown_overlap_tau(run.results[k], dropped_cycles(task));
+        check.ok() && !why.empty()) {
+      check.status = RunStatus::not_equilibrated;
+      check.passed.clear();
+      check.reasons.push_back(why);
+    }
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
@@ -286,6 +324,7 @@ CheckedRun checked_run(const TaskData& task) {
         "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
         "bits; measure more often (smaller --every)");
   }
+  if (task.configuration.contains("sampling.exchange")) refuse_beside_refused(run);
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
     run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
   }
