@@ -22,7 +22,7 @@ namespace rewise {
 namespace {
 
 constexpr const char* kHelpAbout =
-    "Explain a key or value of a study's file, or a quantity or word of tables; list all keys.\n\n"
+    "Explain a key or value of a study's file, or a quantity or word of tables; list them all.\n\n"
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
     "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a word that stands there\n"
@@ -193,7 +193,7 @@ std::string beginnings(const std::string& letters) {
   constexpr std::size_t most = 6;
   const bool more = found.size() > most;
   found.resize(std::min(found.size(), most));
-  return fmt::format("there are {}{}; 'rewise help' lists all keys", fmt::join(found, ", "),
+  return fmt::format("there are {}{}; 'rewise help' lists all", fmt::join(found, ", "),
                      more ? ", .." : "");
 }
 
@@ -246,6 +246,19 @@ std::string list_of(const std::string& table) {
   return text;
 }
 
+// The quantities and words that print_help() explains, beside keys.
+std::string list_of_words() {
+  std::vector<std::string_view> quantities, words;
+  for (const Symbol& one : symbols()) quantities.push_back(one.symbol);
+  for (const ResultWord& one : result_words()) {
+    if (std::ranges::count(words, one.word) == 0) words.push_back(one.word);
+  }
+  return "\nquantities of tables and files\n  " +
+         column(2, fmt::format("{}", fmt::join(quantities, ", "))) +
+         "\nwords of tables and files\n  " + column(2, fmt::format("{}", fmt::join(words, ", "))) +
+         "\n'rewise help U' explains a quantity, \"rewise help 'U at Tc'\" a word with blanks.\n";
+}
+
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
     text.insert(at, "\\");
@@ -289,6 +302,7 @@ ExitCode print_help(const CLI::App& program, std::string name) {
   }
   std::string text = list_of(name);
   if (!text.empty()) {
+    if (name.empty()) text += list_of_words();
     text +=
         "\n'rewise help KEY' prints the type, default, allowed values and an example of a key.\n";
   }
@@ -321,7 +335,7 @@ ExitCode print_help(const CLI::App& program, std::string name) {
     std::string advice = key_advice(name, keys, {});
     if (advice.empty() && name.size() > 2) advice = mention(program, name);
     if (advice.empty()) advice = beginnings(name);
-    if (advice.empty()) advice = "'rewise help' lists all keys";
+    if (advice.empty()) advice = "'rewise help' lists all";
     throw Error(ExitCode::usage,
                 fmt::format("help: unknown key, value or quantity '{}' ({})", name, advice));
   }

@@ -10,7 +10,8 @@ std::span<const ResultWord> result_words() {
                                     claims = "verdict on a claim of a paper (reproduce)",
                                     crossing = "crossing of two sizes (summary.json)",
                                     tune = "a schedule (last column of tune)",
-                                    cell = "an entry of a table";
+                                    cell = "an entry of a table",
+                                    column = "a column of a table (tc)", term = "a term";
   static constexpr ResultWord all[] = {
       {"ok", "status (tc, run)", "all checks accept the value", ""},
       {"not-equilibrated", tc, "replicas that started ordered and random still differ",
@@ -67,6 +68,35 @@ std::span<const ResultWord> result_words() {
        "the lines below the table say why a value was rejected"},
       {"(nan)", cell, "the error is unknown, because all measurements are equal or too few",
        "measure more, or use more replicas or networks"},
+      {"> x", cell, "only a lower bound is known: the series is too short to determine tau",
+       "measure more: at least ten times tau"},
+      {"< x", cell,
+       "only an upper bound is known: tau is shorter than the time between measurements", ""},
+      {"conf", "tau(conf) (tune)",
+       "integrated autocorrelation time of the spins themselves, in cycles of the schedule", ""},
+      {"error", "a column of tc.csv, a key of summary.json",
+       "one standard error. Of Tc it is the statistical error alone; cite `total_error`", ""},
+      {"systematic", "a column of tc.csv, a key of summary.json",
+       "standard error of what the extrapolation over sizes neglects", ""},
+      {"total_error", "a column of tc.csv, a key of summary.json",
+       "`error` and `systematic`, added in quadrature. Tables and plots show it; cite it", ""},
+      {"rel. error", column,
+       "`total_error` over Tc. It includes the scatter between networks and what the extrapolation "
+       "over sizes neglects",
+       ""},
+      {"U at Tc", column,
+       "Binder's ratio where the curves of two sizes cross, extrapolated to infinite size; "
+       "\"(theory)\" is its known limit",
+       ""},
+      {"(theory)", column, "the known limit of U at Tc: 0.2705 for mean field, that is, for p > 0",
+       ""},
+      {"bare lattice", term,
+       "a lattice whose shortcuts were removed. The tree condition simulates such lattices", ""},
+      {"shortcut", term, "a bond that was moved or added to the lattice", ""},
+      {"replica", term,
+       "one of several independent spin configurations of one network at one temperature. Half of "
+       "them start ordered, half random",
+       ""},
   };
   return all;
 }

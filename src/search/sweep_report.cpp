@@ -320,9 +320,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
   out += target_text(config, points, most);
   out +=
       "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "
-      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule, at "
-      "least\nhalf of the cycles between two measurements. J = k_B = 1. <m^2>, <C>/N and more:\n"
-      "summary.csv and summary.json. 'rewise help U' explains U, and so on.\n";
+      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule: "
+      "every/2\nwithout correlations, less if measurements alternate. J = k_B = 1.\n"
+      "<m^2>, <C>/N and more: summary.csv and summary.json. 'rewise help U' explains U, and so "
+      "on.\n";
   if (out.find("> ") != std::string::npos) {
     out +=
         "\"> x\": the series of some graphs are too short to determine tau, which is longer than x "

@@ -68,7 +68,7 @@ struct StudyConfig {
   std::optional<double> target_error;
   std::vector<std::string> target_observables;  // parameter sweep; empty: not given
   std::optional<TcMethod> method;               // tc; nullopt: not given
-  bool auto_sizes = false;                      // tc: `sizes` were chosen from p
+  bool auto_sizes = false;                      // `sizes` were chosen by p
 
   std::string device = "auto";       // as in src/study/device_choice.hpp
   int threads = 0;                   // 0: all cores

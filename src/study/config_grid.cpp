@@ -50,7 +50,7 @@ std::vector<std::size_t> read_dims(const TomlSection& section) {
   return dims;
 }
 
-// Chooses three sizes for sizes = "auto" of tc. The smallest size has 200 shortcuts at the smallest
+// Chooses three sizes for sizes = "auto". The smallest size has 200 shortcuts at the smallest
 // p > 0 for which 2^18 sites suffice, and at least 1024 sites (dim > 2: 4096). The other two have 2
 // and 4 times its edge (dim > 2: 1.5 and 2 times).
 void choose_sizes(const TomlSection& section, const std::vector<std::size_t>& dims,

@@ -147,12 +147,12 @@ std::vector<Setting> study_and_lattice() {
        .key = "sizes",
        .type = "list",
        .standard = "required",
-       .allowed = "even numbers from 4; auto (tc)",
+       .allowed = "even numbers from 4; auto",
        .least = 4,
        .most = 0xFFFFFFFFu,
        .help = "edge, or one extent per direction: even, 4 or more",
-       .more = "Several lattices: edges, or lists of extents such as [[32, 16]]. tc: \"auto\" "
-               "chooses three sizes by p",
+       .more = "Several lattices: edges, or lists of extents such as [[32, 16]]. \"auto\" chooses "
+               "three sizes by p, for a single dim",
        .example = "[32, 64, 128]",
        .text =
            [](C c) {

@@ -35,7 +35,9 @@ std::span<const Symbol> symbols() {
        "1", ""},
       {"C", "specific_heat", "specific heat per site", "N (<e^2> - <e>^2)/T^2", "k_B", ""},
       {"chi", "susceptibility", "susceptibility per site",
-       "N (<m^2> - <|m|>^2)/T, from the fluctuations of |m|. In a field see dm/dh", "1/J", ""},
+       "N (<m^2> - <|m|>^2)/T, from the fluctuations of |m|. Above Tc, in large Ising systems, it "
+       "is 1 - 2/pi = 0.363 times the usual susceptibility N <m^2>/T. In a field see dm/dh",
+       "1/J", ""},
       {"<C>/N", "cluster_fraction", "mean size of a Wolff cluster over N",
        "<sum over clusters of n_c^2>/N^2 with n_c sites in a cluster; in equilibrium equal to "
        "<m^2> of Ising spins",

@@ -157,11 +157,15 @@ TEST_CASE("help explains a key: type, default, allowed values, options, example"
   CHECK(has(place.run("help sampling.model").out, "name in [model]\n"));
 }
 
-TEST_CASE("help lists all keys or those of a table, and prints the help of subcommands") {
+TEST_CASE("help lists keys and words, or the keys of a table, and prints the help of commands") {
   const Workplace place;
   const std::string all = place.run("help").out, part = place.run("help lattice").out;
   for (const char* key : {"seed", "most_graphs", "few_cluster_tile", "keep_states"}) {
     CHECK(has(all, std::string("\n  ") + key + " "));
+  }
+  for (const char* word : {"T_SG", "not-converged", "total_error", "shortcut,"}) {
+    CHECK(has(all, word));
+    CHECK(!has(part, word));
   }
   CHECK(has(part, "\n  most_graphs "));
   CHECK(!has(part, "keep_states"));
@@ -268,7 +272,8 @@ TEST_CASE("help explains the statuses of the guide with its words, and former na
   }
   CHECK(statuses == 11);
   for (const char* word :
-       {"ok", "MISSED", "first", "agrees", "unstable", "dropped", "-", "(nan)"}) {
+       {"ok", "MISSED", "first", "agrees", "unstable", "dropped", "-", "(nan)", "conf", "error",
+        "systematic", "total_error", "(theory)", "shortcut", "replica"}) {
     INFO(word);
     const Output output = place.run(std::string("help ") + word);
     CHECK(output.status == 0);
@@ -306,7 +311,7 @@ TEST_CASE("help of an unknown key suggests a near one") {
         Bad{"help kalentev",
             "key, value or quantity 'kalentev' (it is explained by "
             "'rewise run --help', 'rewise bench --help', 'rewise label --help')"},
-        Bad{"help a", "(there are add, "}, Bad{"help xyzzy", "('rewise help' lists all keys)"}}) {
+        Bad{"help a", "(there are add, "}, Bad{"help xyzzy", "('rewise help' lists all)"}}) {
     const Output output = place.run(bad.line);
     INFO(output.err);
     CHECK(output.status == 64);

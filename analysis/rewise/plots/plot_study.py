@@ -196,9 +196,9 @@ def plot_collapse(points):
 
 
 def draw_floors(panel, sizes):
-    """Draws the smallest possible tau_int, that of uncorrelated measurements: half of the cycles
-    between two measurements. This number may differ between sizes. Each of its values gets a line,
-    with the sizes in its label if there are several lines. Returns the values of tau_int."""
+    """Draws tau_int of uncorrelated measurements: half of the cycles between two measurements. This
+    number may differ between sizes. Each of its values gets a line, with the sizes in its label if
+    there are several lines. Returns the values of tau_int."""
     floors = {}
     for size in sizes:
         if size.get("every"):
