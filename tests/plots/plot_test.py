@@ -66,6 +66,7 @@ class InFolder(unittest.TestCase):
         self.assertEqual(status, expected_status, err)
         self.assertEqual(out, "")
         self.assertEqual(err.strip().count("\n"), 0, err)
+        self.assertTrue(err.startswith("rewise: "), err)
         self.assertIn(words, err)
 
 
@@ -91,7 +92,7 @@ class Script(InFolder):
         for name in ("plot.py", "report.py"):
             status, out, err = self.run_script(name, study, file_size_limit=4096)
             self.assertEqual((status, out), (74, ""), err)
-            self.assertRegex(err, rf"^{name}: cannot read or write '{study}/plots/[a-z0-9.-]+': "
+            self.assertRegex(err, rf"^rewise: cannot read or write '{study}/plots/[a-z0-9.-]+': "
                                   r"File too large\n$")
             self.assertEqual(list(study.rglob(".*.tmp")), [])
 
@@ -104,7 +105,7 @@ class Script(InFolder):
             for place, why in ((full, "No space left on device"), (pipe, "Broken pipe")):
                 status, _, err = self.run_script("plot.py", file, stdout=place)
                 self.assertEqual(
-                    (status, err), (74, f"plot.py: standard output could not be written: {why}\n"))
+                    (status, err), (74, f"rewise: standard output could not be written: {why}\n"))
         self.assertTrue((self.folder / "scan-tune.png").exists())
 
     def test_characters_missing_in_the_font_cause_no_warning(self):

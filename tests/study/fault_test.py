@@ -635,7 +635,7 @@ class Pages(Study):
         for words in (("report", "study"), ("tc", "s.toml", "--out", "study")):
             status, _, err = self.end(self.rewise(*words, before=limited))
             self.assertEqual(status, 74, err)
-            self.assertRegex(err, "(?m)^report.py: cannot read or write "
+            self.assertRegex(err, "(?m)^rewise: cannot read or write "
                                   "'study/plots/[^']+': File too large$")
             self.assertFalse((self.place / "study/report.html").exists())
 
@@ -691,7 +691,7 @@ class Pages(Study):
         with open("/dev/full", "w") as full:
             status, _, err = self.end(self.rewise("plot", "t.h5", stdout=full))
         self.assertEqual(status, 74)
-        self.assertEqual(err, "plot.py: standard output could not be written: "
+        self.assertEqual(err, "rewise: standard output could not be written: "
                               "No space left on device\n")
 
 

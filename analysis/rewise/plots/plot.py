@@ -26,7 +26,7 @@ EXIT_USAGE, EXIT_DATA, EXIT_IO = 64, 65, 74
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        self.exit(EXIT_USAGE, f"plot.py: {message}\n")
+        self.exit(EXIT_USAGE, f"rewise: {message}\n")
 
 
 def draw(target, out):
@@ -83,23 +83,23 @@ def draw_snapshot(spins, picture, *temperatures):
 
 def main(arguments):
     if arguments[:1] == ["--snapshot"]:
-        return guarded("plot.py", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
+        return guarded("rewise", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
     parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
     parser.add_argument("target", type=pathlib.Path,
                         help="a study's folder, a task file, or a file of `rewise tune --out`")
     parser.add_argument("--out", type=pathlib.Path, help="folder for the plots")
     parser.add_argument("--quiet", action="store_true", help="do not name the files")
     options = parser.parse_args(arguments)
-    written, status = guarded("plot.py", options.target,
+    written, status = guarded("rewise", options.target,
                               lambda: draw(options.target, options.out))
     if status != 0:
         return status
     if not written:
-        print(f"plot.py: '{options.target}' contains nothing to plot yet", file=sys.stderr)
+        print(f"rewise: '{options.target}' contains nothing to plot yet", file=sys.stderr)
         return EXIT_DATA
     if options.quiet:
         return 0
-    return print_lines("plot.py", [path for path in written if path.suffix == ".png"])
+    return print_lines("rewise", [path for path in written if path.suffix == ".png"])
 
 
 def print_lines(program, lines):

@@ -37,7 +37,7 @@ def main(arguments):
     parser = Parser(description="Writes report.html of a study.", add_help=True)
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
-    return guarded("report.py", options.folder, lambda: write(options.folder))[1]
+    return guarded("rewise", options.folder, lambda: write(options.folder))[1]
 
 
 if __name__ == "__main__":
