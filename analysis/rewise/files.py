@@ -28,6 +28,7 @@ import re
 import secrets
 import tempfile
 import time
+import tomllib
 import warnings
 
 import numpy as np
@@ -57,6 +58,8 @@ class Task:
     configuration, provenance: dicts of strings ("lattice.p" -> "0.01").
     path: of the task, for Results.load(), Graph.load() and Simulation.restore().
     purpose: of the task in its study (Study.tasks).
+    status: of each temperature in the file of a run: "ok", or why it has no values. Empty for files
+        without results, such as tasks of studies.
     """
     path: pathlib.Path
     extents: list
@@ -73,6 +76,7 @@ class Task:
     provenance: dict
     purpose: str = ""
     source: str = ""
+    status: list = dataclasses.field(default_factory=list)
 
     def __repr__(self):
         shape = " x ".join(map(str, self.extents)) or "imported graph"
@@ -157,6 +161,19 @@ def read_summary(folder):
         raise DataError(f"'{path}' has no points: it is of kind {summary.get('kind')!r}, and "
                         "studies are of tc and sweep")
     return Named(f"'{path}'", summary)
+
+
+def read_model(folder, summary):
+    """The table [model] of a study's study.toml as a dict; {} if the file is missing or damaged, or
+    belongs to another run than the summary."""
+    try:
+        text = (pathlib.Path(folder) / "study.toml").read_text(encoding="utf-8")
+        if summary.get("configuration", "") not in text.partition("\n")[0]:
+            return {}
+        model = tomllib.loads(text).get("model", {})
+    except (OSError, ValueError):  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        return {}
+    return model if isinstance(model, dict) else {}
 
 
 def read_tuning(path):
@@ -469,6 +486,7 @@ def task_of(path, file):
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
         source=_text(graph.attrs.get("source", "")),
+        status=_text(file["results"].attrs["status"]).split(",") if "results" in file else [],
     )
 
 

@@ -282,10 +282,10 @@ class Study:
         return TcTable(self.critical_temperatures())
 
     def plot(self, name: str, p: float | None = None) -> Any:
-        """Draws a figure by its name ("tc", "shift", "crossings", "thermodynamics", "tau", ..) into
-        the folder's plots/, as PDF and PNG. `p` selects one of the figures that show a single p.
-        Returns a Picture, which notebooks show; its `path` is the PNG. AbsentError lists the
-        figures of this study."""
+        """Draws a figure by its name ("tc", "shift", "crossings", of a spin glass "overlaps",
+        "thermodynamics", "tau", ..) into the folder's plots/, as PDF and PNG. `p` selects one of
+        the figures that show a single p. Returns a Picture, which notebooks show; its `path` is the
+        PNG. AbsentError lists the figures of this study."""
         module("matplotlib.pyplot", "plot()")
         name = arguments.text("name", name)
         p = None if p is None else arguments.real("p", p)
@@ -293,7 +293,7 @@ class Study:
         from .display import Picture
 
         there = []
-        for job in plot_study.jobs(self.summary):
+        for job in plot_study.jobs(self.summary, files.read_model(self.folder, self.summary)):
             made = job()
             if made is None:
                 continue

@@ -195,3 +195,71 @@ def seal(path):
         whole[24:40] = xxhash.xxh3_128(bytes(whole)).digest()
     path.write_bytes(whole)
     return path
+
+
+def glass_summary(ps=(0.1,), edges=(4, 6, 8), dim=3, kind="sweep"):
+    """The summary of a spin glass: U_q = 1 - T/3, <q^2> = (2/T) N^(-2/3), so that N^(2/3) <q^2> of
+    all sizes agree, and one crossing of each observable. The first size has no values at the lowest
+    temperature."""
+    temperatures = [1.0, 1.2, 1.4, 1.6]
+    names = {"overlap_m2": "q2", "overlap_m4": "q4", "overlap_binder": "U_q", "link_overlap": "q_l",
+             "spin_glass_susceptibility": "chi_SG", "scaled_overlap": "scaled"}
+
+    def curve(values, known):
+        values = [value if known or k else None for k, value in enumerate(values)]
+        return {"value": values, "error": [value and 0.01 * abs(value) for value in values]}
+
+    points = []
+    for p in ps:
+        sizes = []
+        for edge in edges:
+            sites, t = edge**dim, np.asarray(temperatures)
+            exact = {"overlap_m2": 2 / t * sites**(-2 / 3), "overlap_m4": 0 * t + 0.1,
+                     "overlap_binder": 1 - t / 3, "link_overlap": 1 / t**2,
+                     "spin_glass_susceptibility": 2 / t * sites**(1 / 3), "scaled_overlap": 2 / t,
+                     "energy": t - 2.5, "abs_magnetisation": 0.1 / t, "specific_heat": 1 / t,
+                     "susceptibility": 1 / t, "binder": 0.1 / t, "m2": 0.01 / t,
+                     "scaled_m2": 0.2 / t, "tau": 1 + t, "overlap_tau": 9 / t}
+            sizes.append({"extents": [edge] * dim, "sites": sites, "graphs": 16, "replicas": 32,
+                          "schedule": "1:0", "every": 2, "temperatures": temperatures} |
+                         {name: curve(values.tolist(), edge != edges[0])
+                          for name, values in exact.items()})
+        crossings = [{"sites": [edges[0]**dim, edges[1]**dim], "observable": name, "found": found,
+                      "temperature": {"value": t if found else None, "error": 0.05},
+                      "height": {"value": height if found else None, "error": 0.02}}
+                     for name, t, height, found in (
+                         ("overlap_binder", 1.3, 0.57, True), ("overlap_binder", 1.5, 0.5, False),
+                         ("scaled_overlap" if p > 0 else "cubic_overlap", 1.35, 1.5, True))]
+        points.append({"p": p, "dim": dim, "rule": "rewire", "schedule": "1:0", "label": "",
+                       "sizes": sizes, "overlap_crossings": crossings, "warnings": []})
+        if kind == "tc":
+            points[-1] |= {"order": "spin-glass", "status": "ok", "reasons": [],
+                           "tc": {"value": 1.32, "error": 0.03, "systematic": 0.04}}
+    return {"format": "rewise summary", "format_version": 1, "kind": kind, "name": "glass",
+            "version": "0.1.0", "seed": 1, "seconds": 1.0, "configuration": "0123456789abcdef",
+            "lattice": {"dim": dim, "rule": "rewire"}, "model": "ising", "q": 2,
+            "observables": [{"name": name, "label": label} for name, label in names.items()],
+            "sampling": {"engine": "multispin", "schedule": "1:0", "replicas": 32},
+            "points": points, "warnings": []}
+
+
+def write_glass_task(path, status="ok,ok,ok,ok", configuration=(), weight=None, field=None, pairs=8,
+                     **more):
+    """A task of a spin glass: q is near 0.6 or -0.6 at the lowest temperature and near 0 at the
+    others. `status`: of its results, None without results."""
+    words = {"sampling.model": "ising", "sampling.couplings": "pm"} | dict(configuration)
+    write_task(path, times=50, replicas=2 * pairs, edge=16, configuration=words, **more)
+    generator = np.random.default_rng(7)
+    with h5py.File(path, "r+") as file:
+        temperatures, sites = len(file["temperature"]), int(file["graph"].attrs["sites"])
+        shape = (temperatures, 50, pairs)
+        q = generator.normal(0, 0.05, shape)
+        q[0] += 0.6 * generator.choice([-1, 1], shape[1:])
+        file["series/overlap"] = sites - 2 * np.rint(sites * (1 - q) / 2).astype(np.int64)
+        file["series/link_overlap"] = np.rint(2 * sites * q**2).astype(np.int64)
+        if status is not None:
+            file.create_group("results").attrs["status"] = status
+        for name, values in (("weight", weight), ("field", field)):
+            if values is not None:
+                file["graph"][name] = np.asarray(values, dtype=float)
+    return seal(path)

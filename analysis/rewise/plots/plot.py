@@ -43,7 +43,8 @@ def draw(target, out):
     if target.is_dir() and (target / "curves.json").exists():
         return plot_curves.draw(plot_curves.read(target), out or target / "plots")
     if target.is_dir():
-        return plot_study.draw(files.read_summary(target), out or target / "plots")
+        summary = files.read_summary(target)
+        return plot_study.draw(summary, out or target / "plots", files.read_model(target, summary))
     return plot_task.draw(files.read_task(target), out or target.parent)
 
 

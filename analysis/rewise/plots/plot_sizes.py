@@ -39,6 +39,16 @@ def point_label(point):
                    if f"-{word}-" in f"-{point['label']}-")
 
 
+def full_title(point):
+    """p_label() and, with couplings or fields, the rule, the dimension and the model."""
+    text = point.get("model_text")
+    if not text:
+        return p_label(point)
+    own = not is_imported(point) and "rule" in point and point["rule"] not in point_label(point)
+    rule = f", '{point['rule']}'" if own else ""
+    return f"{p_label(point)}{rule}\n{text}"
+
+
 def tc_of(point):
     return whole(point.get("tc"))
 

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from . import plot_peaks, plot_sweep
+from . import plot_overlaps, plot_peaks, plot_sweep
 from . import plot_style as style
-from .plot_sizes import (QUANTITIES, found, grid, is_imported, m2_scaling, p_label,
+from .plot_sizes import (QUANTITIES, found, full_title, grid, is_imported, m2_scaling, p_label,
                          plot_binder_limit, plot_extrapolation, tc_of, title_of)
 from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
                      value_and_error, whole, whole_or_statistical, with_error)
@@ -123,7 +123,7 @@ def plot_crossings(point, q=2):
     if expected is not None:
         axes[0, 0].axhline(expected, color=style.GREY, linewidth=0.7, linestyle=":",
                            label=rf"$U^* = {expected:.4f}$")
-    axes[0, 0].set_title(title_of(point) if "tc" in point else p_label(point), loc="left")
+    axes[0, 0].set_title(title_of(point) if "tc" in point else full_title(point), loc="left")
     axes[0, 1].legend(loc="upper right")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     own = [i for i, label in enumerate(labels) if "U^*" in label]
@@ -132,8 +132,12 @@ def plot_crossings(point, q=2):
 
 
 def plot_thermodynamics(point, more=()):
-    """e, |m|, C and chi of every size, at all temperatures; `more` observables below them."""
+    """e, |m|, C and chi of every size, at all temperatures; `more` observables below them. Of a
+    spin glass e, <q^2>, C and chi_SG; plot_overlaps() has the other overlaps."""
     quantities = ["energy", "abs_magnetisation", "specific_heat", "susceptibility", *more]
+    if plot_overlaps.is_glass(point):
+        quantities = plot_sweep.GLASS_QUANTITIES + [name for name in more if "overlap" not in name
+                                                    and name not in plot_sweep.GLASS_QUANTITIES]
     figure, axes = style.new_figure(columns=2, rows=-(-len(quantities) // 2), height=2.3,
                                     sharex=True)
     for panel in axes.flat[len(quantities):]:
@@ -145,11 +149,11 @@ def plot_thermodynamics(point, more=()):
         value, _ = tc_of(point)
         if np.isfinite(value):
             panel.axvline(value, color=style.GREY, linewidth=0.7)
-    style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in point["sizes"]
-                                   if size.get("susceptibility")])
+    style.log_if_wide(axes[1, 1], [size[quantities[3]]["value"] for size in point["sizes"]
+                                   if size.get(quantities[3])])
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
-    axes[0, 0].set_title(p_label(point), loc="left")
+    axes[0, 0].set_title(full_title(point), loc="left")
     axes[0, 0].legend(loc="upper left")
     return figure, f"thermodynamics-{p_name(point)}"
 
@@ -212,20 +216,21 @@ def draw_floors(panel, sizes):
 
 
 def plot_tau(summary, point):
-    """tau_int of m^2 in cycles of the schedule M:W. Schedules and cycles per measurement may differ
-    between sizes."""
+    """tau_int of m^2 (of a spin glass q^2) in cycles of the schedule M:W. Schedules and cycles per
+    measurement may differ between sizes."""
+    tau, order = ("overlap_tau", "q") if plot_overlaps.is_glass(point) else ("tau", "m")
     figure, axes = style.new_figure()
     panel = axes[0, 0]
     for index, size in enumerate(point["sizes"]):
         schedule = schedule_label(size, summary.get("sampling", {}).get("schedule", ""))
         label = f"{size_label(size)}, {schedule}"
-        draw_curve(panel, size, "tau", index, (-np.inf, np.inf), label)
-    sizes = [size for size in point["sizes"] if size.get("tau")]
+        draw_curve(panel, size, tau, index, (-np.inf, np.inf), label)
+    sizes = [size for size in point["sizes"] if size.get(tau)]
     floors = draw_floors(panel, sizes)
-    style.log_if_wide(panel, [floors, *(size["tau"]["value"] for size in sizes)])
+    style.log_if_wide(panel, [floors, *(size[tau]["value"] for size in sizes)])
     panel.set_xlabel(style.TEMPERATURE)
-    panel.set_ylabel(r"$\tau_{\mathrm{int}}(m^2)$ (cycles)")
-    panel.set_title(p_label(point), loc="left")
+    panel.set_ylabel(rf"$\tau_{{\mathrm{{int}}}}({order}^2)$ (cycles)")
+    panel.set_title(full_title(point), loc="left")
     panel.legend(**style.SMALL_LEGEND)
     return figure, f"tau-{p_name(point)}"
 
@@ -239,7 +244,9 @@ def plot_tc(summary):
     known = [(point["p"], *tc_of(point)) for point in points if np.isfinite(tc_of(point)[0])]
     contradicted = [(point["p"], *whole_or_statistical(refused(point))) for point in points
                     if refused(point)]
-    for values, label, face in ((known, r"$T_{\mathrm{c}}(p)$", {}),
+    glass = any(point.get("order") == "spin-glass" for point in points)
+    symbol = r"T_{\mathrm{SG}}" if glass else r"T_{\mathrm{c}}"
+    for values, label, face in ((known, f"${symbol}(p)$", {}),
                                 (contradicted, "rejected by a check",
                                  {"markerfacecolor": "white"})):
         if values:
@@ -260,7 +267,7 @@ def plot_tc(summary):
                       label=rf"measured ${in_formula(*value_and_error(tc0['measured']))}$")
     panel.margins(x=0.15, y=0.15)
     p_axis(panel, [point[0] for point in known + contradicted])
-    panel.set_ylabel(style.CRITICAL)
+    panel.set_ylabel(style.SPIN_GLASS if glass else style.CRITICAL)
     style.legend_above(panel)
     return figure, "tc"
 
@@ -381,9 +388,10 @@ def by_best(summary):
                       "power_laws": [], "tc0": tc0}
 
 
-def jobs(summary):
+def jobs(summary, model=None):
     """Yields a function for each figure that the summary allows. The function draws the figure and
-    returns (figure, name)."""
+    returns (figure, name). `model`: files.read_model(), which says whether it is a spin glass."""
+    summary = plot_overlaps.with_model(summary, model or {})
     yield from jobs_of_study(by_best(summary), summary.get("points", []))
     for point in summary.get("points", []):
         if (point.get("tree") or {}).get("lambda"):
@@ -413,21 +421,24 @@ def jobs_of_study(summary, by_crossings):
     for point in points:
         if not point.get("sizes"):
             continue
+        if point["overlaps"]:
+            yield partial(plot_overlaps.plot_overlaps, point, full_title(point), p_name(point),
+                          window_of(point))
         if plot_peaks.by_peaks(point):
             yield from plot_peaks.jobs(point)
-        else:
+        elif not plot_overlaps.is_glass(point):
             yield partial(plot_crossings, point, summary.get("q", 2))
         yield partial(plot_thermodynamics, point, more)
         if any(size.get("tau") for size in point["sizes"]):
             yield partial(plot_tau, summary, point)
 
 
-def figures(summary):
+def figures(summary, model=None):
     """Yields (figure, name) of all figures."""
-    for job in jobs(summary):
+    for job in jobs(summary, model):
         yield job()
 
 
-def draw(summary, folder):
+def draw(summary, folder, model=None):
     """Draws all figures into `folder` and returns their paths."""
-    return style.save_all(jobs(summary), folder)
+    return style.save_all(jobs(summary, model), folder)

@@ -36,6 +36,7 @@ THEIRS = "#444444"  # curves of the papers
 # Axis labels with symbol and unit. The units are written with J and k_B.
 TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
 CRITICAL = r"critical temperature $T_{\mathrm{c}}$ ($J/k_{\mathrm{B}}$)"
+SPIN_GLASS = r"spin-glass temperature $T_{\mathrm{SG}}$ ($J/k_{\mathrm{B}}$)"
 REWIRED = r"rewiring probability $p$"
 LABELS = {
     "binder": r"Binder ratio $U$",
@@ -46,6 +47,10 @@ LABELS = {
     "specific_heat": r"specific heat $C$ ($k_{\mathrm{B}}$)",
     "susceptibility": r"susceptibility $\chi$ ($1/J$)",
     "m4": r"$\langle m^4\rangle$",
+    "overlap_m2": r"overlap $\langle q^2\rangle$",
+    "overlap_binder": r"Binder ratio of the overlap $U_q$",
+    "spin_glass_susceptibility": r"susceptibility $\chi_{\mathrm{SG}}$",
+    "link_overlap": r"link overlap $q_l$",
 }
 
 

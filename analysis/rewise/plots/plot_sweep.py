@@ -3,10 +3,12 @@
 from functools import partial
 
 from . import plot_style as style
+from .plot_overlaps import is_glass
 from .plot_sizes import p_label, point_label
 from ..files import array, size_label
 
 QUANTITIES = ["energy", "abs_magnetisation", "specific_heat", "susceptibility"]
+GLASS_QUANTITIES = ["energy", "overlap_m2", "specific_heat", "spin_glass_susceptibility"]
 
 
 def groups(points):
@@ -19,10 +21,11 @@ def groups(points):
 
 
 def plot_over_p(label, group):
-    """e, |m|, C and chi against T, one curve per p."""
+    """e, |m|, C and chi (of spin glasses e, <q^2>, C and chi_SG) against T, one curve per p."""
+    quantities = GLASS_QUANTITIES if all(map(is_glass, group)) else QUANTITIES
     figure, axes = style.new_figure(columns=2, rows=2, height=2.3, sharex=True)
     largest = [point["sizes"][-1] for point in group]
-    for panel, quantity in zip(axes.flat, QUANTITIES):
+    for panel, quantity in zip(axes.flat, quantities):
         for index, (point, size) in enumerate(zip(group, largest)):
             temperature = array(size["temperatures"])
             value, error = (array(size[quantity][key]) for key in ("value", "error"))
@@ -31,10 +34,14 @@ def plot_over_p(label, group):
             panel.plot(temperature, value, color=style.look(index)["color"], linewidth=0.5,
                        alpha=0.6, zorder=2)
         panel.set_ylabel(style.LABELS[quantity])
-    style.log_if_wide(axes[1, 1], [size["susceptibility"]["value"] for size in largest])
+    style.log_if_wide(axes[1, 1], [size[quantities[3]]["value"] for size in largest])
     for panel in axes[1]:
         panel.set_xlabel(style.TEMPERATURE)
     title = size_label(largest[0]) + point_label(group[0])
+    if group[0].get("model_text"):
+        rule = group[0]["rule"]
+        title += "" if rule in title or rule == "imported" else f", '{rule}'"
+        title += "\n" + group[0]["model_text"]
     axes[0, 0].set_title(title, loc="left")
     axes[0, 0].legend(loc="upper left", ncols=1 + (len(group) > 6))
     return figure, f"sweep-{label}" if label else "sweep"

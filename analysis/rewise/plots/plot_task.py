@@ -1,11 +1,12 @@
-"""Figures of one task file: time series, their autocorrelation, histograms of the energy, and
-moments against T."""
+"""Figures of one task file: time series, their autocorrelation, histograms of the energy, moments
+against T and, of spin glasses, the overlap of two replicas instead of the magnetisation."""
 
 import pathlib
 from functools import partial
 
 import numpy as np
 
+from . import plot_overlaps
 from . import plot_style as style
 from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
@@ -23,7 +24,10 @@ def title(task):
         words += [f"$p = {task.p:g}$", f"'{task.rule}'"]
     if task.configuration.get("sampling.model") == "potts":
         words += [f"Potts, $q = {task.states}$"]
-    return ", ".join(words)
+    first = ", ".join(words)
+    text = plot_overlaps.model_text(task.configuration.get("sampling.model", "ising"),
+                                    len(task.extents), plot_overlaps.words_of_task(task))
+    return first + ("\n" + text if text else "")
 
 
 def put_title(figure, task):
@@ -48,22 +52,36 @@ def temperature_name(task, index):
     return rf"$T = {style.temperature_text(task.temperature[index])}$"
 
 
+def is_glass(task):
+    return plot_overlaps.meaning_of_task(task) == plot_overlaps.GLASS
+
+
+def order_of(task):
+    """(series [temperature, time, replica], symbol) of the order parameter: m, or of a spin glass
+    q, whose last axis counts pairs of replicas."""
+    if is_glass(task):
+        return task.columns["overlap"] / task.sites, "q"
+    return task.magnetisation, "m"
+
+
 def plot_series(task):
-    """e(t) and m(t) of the first replicas at a few temperatures. If not all temperatures are
-    shown, the title gives their number."""
+    """e(t) and m(t), of a spin glass q(t), of the first replicas (pairs of replicas) at a few
+    temperatures. If not all temperatures are shown, the title gives their number."""
     indices = chosen(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
     stride = -(-times // MOST_POINTS)
     replicas = min(SHOWN_REPLICAS, task.energy.shape[2])
+    order, symbol = order_of(task)
+    what = "replica" if symbol == "m" else "replica or pair"
     for row, index in zip(axes, indices):
-        for panel, series in zip(row, (task.energy[index], task.magnetisation[index])):
-            for replica in range(replicas):
+        for panel, series in zip(row, (task.energy[index], order[index])):
+            for replica in range(min(replicas, series.shape[1])):
                 panel.plot(np.arange(0, times, stride), series[::stride, replica], linewidth=0.5,
-                           color=style.COLOURS[replica], label=f"replica {replica}")
+                           color=style.COLOURS[replica], label=f"{what} {replica}")
             panel.set_xlim(0, max(times - 1, 1))
         row[0].set_ylabel(r"$e$ ($J$)")
-        row[1].set_ylabel(r"$m$")
+        row[1].set_ylabel(f"${symbol}$")
         style.panel_name(row[0], temperature_name(task, index))
     for panel in axes[-1]:
         panel.set_xlabel("measurement")
@@ -75,12 +93,13 @@ def plot_series(task):
 
 
 def plot_autocorrelation(task):
-    """rho(t) of e and m^2 at all temperatures. The legend gives tau_int (1/2 for white noise) at a
-    few of them. The time axis ends at three times the largest summation window of tau_int."""
+    """rho(t) of e and m^2 (of a spin glass q^2) at all temperatures. The legend gives tau_int (1/2
+    for white noise) at a few of them. The time axis ends at three times the largest summation
+    window of tau_int."""
     figure, axes = style.new_figure(columns=2, height=2.9)
     lags, named = 1, chosen(task)
-    for panel, series, name in zip(axes[0], (task.energy, task.magnetisation**2),
-                                   (r"$e$", r"$m^2$")):
+    order, symbol = order_of(task)
+    for panel, series, name in zip(axes[0], (task.energy, order**2), ("$e$", f"${symbol}^2$")):
         for index, colour in enumerate(colours(task)):
             rho = autocorrelation(series[index])
             if rho is None:
@@ -187,14 +206,22 @@ def moments(task, index):
 
 
 def plot_moments(task):
-    """Averages against temperature, with the errors of moments()."""
+    """Averages against temperature, with the errors of moments(). Of a spin glass e and C only, at
+    the temperatures that have values; plot_overlaps.plot_run() shows its order."""
     columns = ["energy", "abs_magnetisation", "m2", "specific_heat", "susceptibility", "binder"]
-    table = [moments(task, index) for index in range(len(task.temperature))]
-    figure, axes = style.new_figure(columns=2, rows=3, height=2.0, sharex=True)
+    indices = np.arange(len(task.temperature))
+    if is_glass(task):
+        columns, indices = ["energy", "specific_heat"], plot_overlaps.valid(task)
+    if not len(indices):
+        return None
+    table = [moments(task, index) for index in indices]
+    temperature = task.temperature[indices]
+    figure, axes = style.new_figure(columns=2, rows=len(columns) // 2, sharex=True,
+                                    height=2.0 if len(columns) > 2 else style.ROW)
     for panel, name in zip(axes.flat, columns):
         values = np.array([row[name] for row in table])
-        style.points(panel, task.temperature, values[:, 0], values[:, 1], 0)
-        panel.plot(task.temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
+        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
+        panel.plot(temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
         panel.set_ylabel(style.LABELS[name])
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
@@ -206,11 +233,15 @@ def draw(task, folder):
     """Draws all figures of the task into `folder` as <task>-<figure>. Returns their paths."""
     times = task.energy.shape[1]
     drawers = [plot_moments] if times >= 2 else []
+    if times >= 2 and plot_overlaps.meaning_of_task(task):
+        drawers += [lambda task: plot_overlaps.plot_run(task, title(task))]
     if times >= 2:
         drawers += [plot_series]
     if times >= 10:
         drawers += [plot_energies, plot_autocorrelation]
+
     def named(drawer):
-        figure, name = drawer(task)
-        return figure, f"{task.name}-{name}"
+        drawn = drawer(task)
+        return drawn and (drawn[0], f"{task.name}-{drawn[1]}")
+
     return style.save_all([partial(named, drawer) for drawer in drawers], folder)

@@ -22,13 +22,14 @@ def write(folder):
 
     matplotlib.use("Agg")
     from . import plot_study, report_page
-    from ..files import read_summary
+    from ..files import read_model, read_summary
 
     modules_are_there()
     summary = read_summary(folder)
     if summary.get("kind") not in ("tc", "sweep"):
         raise ValueError(f"kind = {summary.get('kind')!r}: reports exist for sweep and tc only")
-    pictures = [path for path in plot_study.draw(summary, folder / "plots")
+    model = read_model(folder, summary)
+    pictures = [path for path in plot_study.draw(summary, folder / "plots", model)
                 if path.suffix == ".png"]
     return report_page.write(folder, summary, pictures)
 
