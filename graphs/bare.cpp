@@ -21,7 +21,37 @@ std::uint64_t d_end(const Lattice& lattice, const RewiredBond& r) {
   return kMaxSites;
 }
 
-// Bonds are removed independently with probability p; `ends` gets one random end of each.
+// Rule `rewire`: removes the bonds with a moved end. `ends` gets the D ends.
+void remove_rewired(const Lattice& lattice, const GraphSpec& spec, std::vector<Bond>& removed,
+                    std::vector<Site>& ends) {
+  // On lattices of a few sites an end stays in place if no other site is free (rewire.cpp).
+  constexpr std::uint64_t many = 1u << 12;
+  if (lattice.sites() < many) {
+    for (const RewiredBond& r : rewired_bonds(spec)) {
+      removed.push_back(r.bond);
+      const std::uint64_t end = d_end(lattice, r);
+      if (end < kMaxSites) ends.push_back(static_cast<Site>(end));
+    }
+    return;
+  }
+  // On others the draws of the targets are not needed: most of the time of rewired_bonds().
+  Gaps gaps(spec.seed, fixed_point(spec.p / 2));
+  const std::uint64_t count = 2 * lattice.bonds();
+  for (std::uint64_t end = gaps.next(); end < count;) {
+    const Bond bond = end / 2;
+    const bool first = end % 2 == 0;
+    removed.push_back(bond);
+    end += 1 + gaps.next();
+    if (first && end == 2 * bond + 1) {
+      end += 1 + gaps.next();  // both ends moved
+    } else {
+      ends.push_back(first ? lattice.home_b(bond) : lattice.home_a(bond));
+    }
+  }
+}
+
+// Rule `swap`: bonds are removed independently with probability p; `ends` gets one random end of
+// each.
 void remove_bonds(const Lattice& lattice, const GraphSpec& spec, std::vector<Bond>& removed,
                   std::vector<Site>& ends) {
   Gaps gaps(spec.seed, fixed_point(spec.p));
@@ -40,11 +70,7 @@ Graph bare_lattice(const GraphSpec& spec) {
   std::vector<Bond> removed;
   std::vector<Site> ends;
   if (base_rule(spec.rule) == Rule::rewire) {
-    for (const RewiredBond& r : rewired_bonds(spec)) {
-      removed.push_back(r.bond);
-      const std::uint64_t end = d_end(lattice, r);
-      if (end < kMaxSites) ends.push_back(static_cast<Site>(end));
-    }
+    remove_rewired(lattice, spec, removed, ends);
   } else if (base_rule(spec.rule) == Rule::swap) {
     remove_bonds(lattice, spec, removed, ends);
   }

@@ -20,9 +20,9 @@ namespace {
 constexpr std::uint32_t kTreePilotGraphs = 24, kFewPilots = 8, kHugePilots = 4;
 constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
-constexpr std::uint64_t kPilotMeasure = 20, kMinMeasure = 60, kMaxMeasure = 240;
-constexpr double kPilotRatio = 8, kHugeRatio = 4;  // L / xi of the last pilots
-constexpr double kWide = 0.25;                     // half the range of ln lambda of the last pilots
+constexpr std::uint64_t kPilotMeasure = 20, kMaxMeasure = 240;  // updates
+constexpr double kPilotRatio = 8, kHugeRatio = 4;               // L / xi of the last pilots
+constexpr double kWide = 0.25;        // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
 constexpr double kErrors = 4;         // minimum of kNarrow in units of the error; fixes the slope
 constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
@@ -32,7 +32,7 @@ constexpr std::uint32_t kMinGraphs = 8;  // minimum; twice as many for small lat
 // Thermal variance of ln lambda at its root, relative to that of ln X_MM at one T: for a cubic
 // polynomial through six temperatures, and for a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
-constexpr double kMinDisorder = 0.1;  // minimum part of the pilots' variance, which is uncertain
+constexpr double kMinDisorder = 0.03;  // minimum part of the pilots' variance, which is uncertain
 constexpr double kMaxBareSites = 1u << 22;    // per lattice, unless xi requires more
 constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
 constexpr int kMaxPilots = 24, kMaxRounds = 10, kMaxTreeMoves = 4;
@@ -330,9 +330,9 @@ void begin_last(PointSearch& search) {
   const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * search.sites(),
                of_lattice = std::max(low - of_pilots, kMinDisorder * all) * search.sites();
   search.equilibrate = std::max(search.equilibrate, equilibration(search.data.length));
-  const auto measure = [&search](double updates) {
-    const auto least = static_cast<double>(averages_itself(search) ? kPilotMeasure : kMinMeasure);
-    return static_cast<std::uint64_t>(std::clamp(std::round(updates), least, double{kMaxMeasure}));
+  const auto measure = [](double updates) {
+    return static_cast<std::uint64_t>(
+        std::clamp(std::round(updates), double{kPilotMeasure}, double{kMaxMeasure}));
   };
   const auto sites_for = [&](std::uint64_t updates) {
     return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);

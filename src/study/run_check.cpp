@@ -241,18 +241,19 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   return check;
 }
 
-// In spin glasses q^2 changes more slowly than m^2. Returns why nothing shows equilibrium if its
-// series is too short to determine its tau_int and few cycles were dropped, or "".
-std::string unknown_overlap_tau(const TemperatureResult& result, double dropped) {
+// In spin glasses q^2 changes more slowly than m^2. Returns why nothing shows equilibrium if few
+// cycles were dropped for tau_int of q^2, or for its lower bound; else "".
+std::string short_for_overlap(const TaskData& task, const TemperatureResult& result) {
   const auto found = result.tau.find("overlap_m2");
-  if (found == result.tau.end()) return "";
+  if (found == result.tau.end() || model_of(task.configuration).is_ferromagnet()) return "";
   const Value tau = found->second;
-  if (std::isfinite(tau.error) || !(dropped < kStartTaus * tau.value)) return "";
+  const bool known = std::isfinite(tau.error);
+  const double dropped = dropped_cycles(task);
+  if (!(dropped < (known ? kMinTaus : kStartTaus) * tau.value)) return "";
   return fmt::format(
-      "nothing shows that this is equilibrium: {} measurements are too few to determine tau of "
-      "q^2, which is {}, and {} cycles before the first one are few; raise --measure and "
-      "--equilibrate",
-      result.measurements, tau_text(tau), dropped);
+      "nothing shows that this is equilibrium: tau of q^2 is {}, and {} cycles before the first "
+      "measurement are few; raise {}--equilibrate",
+      tau_text(tau), dropped, known ? "" : "--measure and ");
 }
 
 // Replica exchange carries spins from a temperature that is not in equilibrium to others.
@@ -305,7 +306,7 @@ CheckedRun checked_run(const TaskData& task) {
                                            at_temperature(halves, static_cast<Eigen::Index>(k)),
                                            level, travelled));
     RunCheck& check = run.checks.back();
-    if (const std::string why = unknown_overlap_tau(run.results[k], dropped_cycles(task));
+    if (const std::string why = short_for_overlap(task, run.results[k]);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
       check.passed.clear();

@@ -36,8 +36,8 @@ std::vector<oracle::Pair> bonds_of(const Graph& graph) {
 
 TEST_CASE(
     "a bare lattice lacks the rewired bonds, and its weights count the ends that did not move") {
-  for (const auto& extents :
-       std::vector<std::vector<std::uint32_t>>{{30}, {10, 6}, {4, 4}, {6, 4, 8}, {4, 6, 4, 4}}) {
+  for (const auto& extents : std::vector<std::vector<std::uint32_t>>{
+           {30}, {10, 6}, {4, 4}, {6, 4, 8}, {4, 6, 4, 4}, {80, 60}, {4100}, {18, 16, 18}}) {
     for (const double p : {0.0, 0.02, 0.3, 1.0}) {
       const GraphSpec spec = spec_of(extents, p, 5);
       const Graph whole = build_graph(spec), bare = bare_of(spec);

@@ -314,6 +314,38 @@ TEST_CASE("run prints values only at temperatures in equilibrium") {
   CHECK(table.out.find("not in equilibrium") == std::string::npos);  // the status says it
 }
 
+TEST_CASE("temperatures that exchange replicas with one without equilibrium have no values") {
+  const auto beside = [](const std::vector<double>& temperatures, const std::vector<double>& bad) {
+    std::vector<std::size_t> found;
+    for (const BesideRefused& one : beside_refused(temperatures, bad)) found.push_back(one.index);
+    return found;
+  };
+  const std::vector<double> all = {0.5, 0.8, 1.1, 1.4, 1.7};
+  CHECK(beside(all, {}).empty());
+  CHECK(beside(all, {0.5}) == std::vector<std::size_t>{1});
+  CHECK(beside(all, {0.8}) == std::vector<std::size_t>{0, 2});
+  CHECK(beside(all, {0.5, 1.4}) == std::vector<std::size_t>{1, 2, 4});
+  CHECK(beside(all, {1.7}) == std::vector<std::size_t>{0, 1, 2, 3});
+  CHECK(beside({1.7, 1.4, 1.1}, {1.4}) == std::vector<std::size_t>{0, 2});
+
+  // At T = 0.986, q^2 would be 0.121(11), and at 1.18 0.0619(19). After 20 000 cycles of
+  // equilibration they are 0.1744(8) and 0.0858(4).
+  const Workplace place;
+  const json run = results_of_run(
+      place,
+      "--dim 2 --size 12 --p 0.1 --couplings pm --temperature 0.8:2.0 --schedule 1:0 --exchange "
+      "--equilibrate 20 --measure 100");
+  const json& results = run["results"];
+  REQUIRE(results.size() == 6);
+  CHECK(results[0]["status"] == "not-equilibrated");
+  CHECK(results[1]["status"] == "not-equilibrated");
+  const auto reason = [&](std::size_t k) { return results[k]["reasons"][0].get<std::string>(); };
+  CHECK(reason(1).find("tau of q^2 is 4.3 cycles, and 20 cycles") != std::string::npos);
+  CHECK(reason(2).find("exchanged with T = 0.985918") != std::string::npos);
+  CHECK(results[2]["overlap_m2"]["value"].is_null());
+  CHECK(results[5]["status"] == "ok");
+}
+
 TEST_CASE("run says that its checks passed only if every tau is known") {
   Workplace place;
   const auto lines = [&](const std::string& measure) {
