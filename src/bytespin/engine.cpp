@@ -24,6 +24,7 @@
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
 #include "src/bytespin/wolff/wolff.hpp"
+#include "src/cuda/devices.hpp"
 
 namespace rewise {
 namespace {
@@ -267,7 +268,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     if (!options.devices.empty()) return make_bytespin_on_threads(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+    no_cuda();
 #endif
   }
   if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);

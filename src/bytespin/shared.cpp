@@ -25,6 +25,7 @@
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
 #include "src/bytespin/subdomain.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 
 namespace rewise {
@@ -367,7 +368,7 @@ std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> pl
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_subdomain(std::move(plan), spec, transport, label, options.device);
 #else
-  throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+  no_cuda();
 #endif
 }
 
