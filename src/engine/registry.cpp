@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <ranges>
 
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
@@ -63,10 +64,23 @@ std::span<const EngineTraits> engine_registry() { return kEngines; }
 
 const EngineTraits& traits(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
 
-EngineKind engine_with(bool EngineTraits::*capability) {
-  return std::find_if(kEngines.begin(), kEngines.end(),
-                      [&](const EngineTraits& engine) { return engine.*capability; })
-      ->kind;
+EngineKind engine_with(const EnginePredicate& wanted) {
+  return std::find_if(kEngines.begin(), kEngines.end(), wanted)->kind;
+}
+
+std::string engines_with(const EnginePredicate& wanted) {
+  std::string list;
+  for (const EngineTraits& engine : kEngines) {
+    if (!wanted(engine)) continue;
+    list += list.empty() ? "" : " or ";
+    list += engine.name;
+  }
+  return list;
+}
+
+std::string engine_names() {
+  const auto names = kEngines | std::views::transform(&EngineTraits::name);
+  return fmt::format("{}", fmt::join(names.begin(), names.end(), ", "));
 }
 
 std::string_view to_string(EngineKind engine) { return traits(engine).name; }
@@ -159,16 +173,6 @@ std::string names_of(std::span<const Update> updates) {
   for (const Update update : updates) {
     if (!list.empty()) list += ", ";
     list += to_string(update);
-  }
-  return list;
-}
-
-std::string engines_with(Update update) {
-  std::string list;
-  for (const EngineTraits& engine : kEngines) {
-    if (!has(engine.kind, update)) continue;
-    list += list.empty() ? "" : " or ";
-    list += engine.name;
   }
   return list;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,8 +45,12 @@ struct EngineTraits {
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
 inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
-// The first engine that has a capability: engine_with(&EngineTraits::all_models).
-EngineKind engine_with(bool EngineTraits::*capability);
+// Selects engines by what they can do, such as &EngineTraits::studies.
+using EnginePredicate = std::function<bool(const EngineTraits&)>;
+EngineKind engine_with(const EnginePredicate& wanted);  // the first of them
+// All of their names, for messages: "multispin or bytespin".
+std::string engines_with(const EnginePredicate& wanted);
+std::string engine_names();  // "multispin, bytespin, bitlattice"
 
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(Update update);
@@ -82,7 +87,5 @@ bool has(EngineKind engine, const Model& model);
 std::string local_updates();
 std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
-// Names of the engines with the capability, for messages: "multispin or bytespin".
-std::string engines_with(Update update);
 
 }  // namespace rewise

@@ -13,8 +13,8 @@
 namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
-// The first engine whose replicas can be divided among ranks or devices.
-EngineKind sharing_engine();
+// Whether its replicas can be divided among ranks or devices.
+inline bool shares_replicas(const EngineTraits& engine) { return factory(engine.kind).shares(); }
 
 // `graph` must outlive the engine. nullptr selects the regular lattice of `extents`; it requires
 // EngineTraits::regular_only. If ranks share replicas (shared_ranks.hpp), the engine divides its
