@@ -115,8 +115,8 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   if (is_tiled(result.method) && c.lattice.dim > 0) result.tile = tile;
   const double cpu_seconds =
       1e-9 * kLabelNanoseconds * static_cast<double>(c.sites) * static_cast<double>(options.repeat);
-  const DeviceChoice choice = choose_device(options.device, engine_with(&EngineTraits::all_models),
-                                            "--device", cpu_seconds);
+  const DeviceChoice choice =
+      choose_device(options.device, kDefaultEngine, "--device", cpu_seconds);
   tell_device(choice);
   result.device = choice.devices.front().name;
   const int device = choice.devices.front().index;

@@ -136,14 +136,9 @@ std::string why_not(const std::any& any, bool on_cuda, bool shared) {
                      to_string(methods.wolff), wolff_methods(true, false));
 }
 
-MethodChoice on_any_lattice() {
-  return {ClusterUpdate::swendsen_wang, std::string(to_string(LabelMethod::kalentev)),
-          BytespinMethods{.label = LabelMethod::kalentev}};
-}
-
 }  // namespace
 
-const MethodSet kMethods{options, parse, choices, why_not, on_any_lattice};
+const MethodSet kMethods{options, parse, choices, why_not};
 
 std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
                         const std::any& methods) {

@@ -73,8 +73,8 @@ struct MethodChoice {
   std::any methods;
 };
 
-// The methods of its updates among which an engine can choose. All functions but why_not() and
-// on_any_lattice() throw Error(usage), which names the option.
+// The methods of its updates among which an engine can choose. All functions but why_not()
+// throw Error(usage), which names the option.
 struct MethodSet {
   std::vector<MethodOption> (*options)();
   // `cluster`: the cluster update, if it is known; dim = 0: no lattice.
@@ -85,8 +85,6 @@ struct MethodSet {
   // "" if the methods are available on the device and, if `shared`, on ranks that share a replica;
   // otherwise the reason.
   std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
-  // A method that is available on every lattice if devices share a replica.
-  MethodChoice (*on_any_lattice)();
 };
 
 struct EngineFactory {

@@ -27,8 +27,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "multispin",
      .stored_name = "bundle",
      .updates = kOfMultispin,
-     .all_models = false,
-     .unit_couplings = true,
+     .models = EngineModels::unit_couplings,
      .studies = true,
      .exchanges = true,
      .regular_only = false,
@@ -38,8 +37,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "bytespin",
      .stored_name = "single",
      .updates = kOfBytespin,
-     .all_models = true,
-     .unit_couplings = true,
+     .models = EngineModels::all,
      .studies = true,
      .exchanges = true,
      .regular_only = false,
@@ -49,8 +47,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "bitlattice",
      .stored_name = "packed",
      .updates = kOfBitlattice,
-     .all_models = false,
-     .unit_couplings = false,
+     .models = EngineModels::ferromagnet,
      .studies = false,
      .exchanges = false,
      .regular_only = true,
@@ -152,10 +149,10 @@ bool has(EngineKind engine, Update update) {
 }
 
 bool has(EngineKind engine, const Model& model) {
-  const EngineTraits& own = traits(engine);
-  if (model == Model{} || own.all_models) return true;
+  const EngineModels own = traits(engine).models;
+  if (model == Model{} || own == EngineModels::all) return true;
   const Interactions& of = model.interactions;
-  return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
+  return own == EngineModels::unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
          of.fields_have_one_magnitude();
 }
 

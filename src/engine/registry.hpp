@@ -27,14 +27,18 @@ struct Update {
   int number;  // in LocalUpdate or ClusterUpdate
 };
 
+enum class EngineModels {
+  ferromagnet,     // Ising spins with J = 1 and without field
+  unit_couplings,  // Ising spins, couplings 1 and -1, fields of one magnitude
+  all
+};
+
 struct EngineTraits {
   EngineKind kind;
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;  // false: only Ising spins
-  // If not all_models: couplings 1 and -1 and fields of one magnitude; else only J = 1, no field.
-  bool unit_couplings;
+  EngineModels models;
   bool studies;          // runs tasks of studies; false: only `run` and `bench`
   bool exchanges;        // has replica exchange between temperatures
   bool regular_only;     // runs only regular lattices, given by their extents, without a graph
