@@ -214,7 +214,7 @@ FinalState run_final_state(const RunOptions& options) {
   return wanted;
 }
 
-std::any run_methods(const RunOptions& options, const TaskSpec& spec) {
+UpdateMethods run_methods(const RunOptions& options, const TaskSpec& spec) {
   const int dim =
       spec.imported ? spec.imported->lattice().dim : static_cast<int>(spec.graph.extents.size());
   return choose_methods(options.methods, spec.engine, spec.cluster, dim);

@@ -238,7 +238,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
-std::any methods(const TuneOptions& options, int dim) {
+UpdateMethods methods(const TuneOptions& options, int dim) {
   return choose_methods(options.methods, engine_of(options),
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }

@@ -75,7 +75,7 @@ class CpuEngine final : public BytespinEngine {
   void for_each_replica(F&& f);
 
   const EngineOptions options_;
-  const BytespinMethods methods_;
+  const UpdateMethods methods_;
   int threads_;
   const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
@@ -85,7 +85,7 @@ class CpuEngine final : public BytespinEngine {
 CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : BytespinEngine(graph, spec),
       options_(options),
-      methods_(methods_from<BytespinMethods>(options.methods)),
+      methods_(options.methods),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       few_cluster_rule_(graph, spec),
       spins_(replicas_ * plan_.sites),
@@ -249,7 +249,7 @@ void CpuEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options) {
   check_spec(graph, spec);
-  const auto methods = methods_from<BytespinMethods>(options.methods);
+  const UpdateMethods& methods = options.methods;
   tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",

@@ -384,16 +384,13 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         options_(options),
         subdomains_(transport,
                     written(EngineKind::bytespin,
-                            SubdomainSpec{graph.spec(), graph.bonds(), spec,
-                                          methods_from<BytespinMethods>(options.methods).label,
+                            SubdomainSpec{graph.spec(), graph.bonds(), spec, options.methods.label,
                                           options.device >= 0}),
                     [&](std::span<const std::uint8_t>) {
                       send_bonds(graph, transport);
                       const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                      auto own =
-                          make_subdomain(plan, spec_, transport,
-                                         methods_from<BytespinMethods>(options.methods).label,
-                                         options.device >= 0, options);
+                      auto own = make_subdomain(plan, spec_, transport, options.methods.label,
+                                                options.device >= 0, options);
                       own_ = own.get();
                       return own;
                     }),

@@ -55,8 +55,8 @@ std::unique_ptr<Subdomain> make_subdomain(std::span<const std::uint8_t> spec_byt
   return factory(engine).make_subdomain(spec_bytes, ranks, options);
 }
 
-std::any choose_methods(const MethodWords& words, EngineKind engine,
-                        std::optional<ClusterUpdate> cluster, int dim) {
+UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+                             std::optional<ClusterUpdate> cluster, int dim) {
   const MethodSet* const own = factory(engine).methods;
   const auto has_methods = [](const EngineTraits& one) {
     return factory(one.kind).methods != nullptr;
@@ -66,10 +66,11 @@ std::any choose_methods(const MethodWords& words, EngineKind engine,
     throw Error(ExitCode::usage, fmt::format("{}: requires --engine {}, not {}", option,
                                              engines_with(has_methods), to_string(engine)));
   }
-  return own != nullptr ? own->parse(words, cluster, dim) : std::any{};
+  return own != nullptr ? own->parse(words, cluster, dim) : UpdateMethods{};
 }
 
-std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda, bool shared) {
+std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
+                           bool shared) {
   const MethodSet* const own = factory(engine).methods;
   return own != nullptr ? own->why_not(methods, on_cuda, shared) : "";
 }

@@ -31,10 +31,10 @@ std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const Batch
                                         const EngineOptions& options);
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
 // method is unknown or belongs to another cluster update.
-std::any choose_methods(const MethodWords& words, EngineKind engine,
-                        std::optional<ClusterUpdate> cluster, int dim);
+UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+                             std::optional<ClusterUpdate> cluster, int dim);
 // Returns why a device, or ranks that share a replica, cannot use these methods; "" if they can.
-std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
+std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
                            bool shared = false);
 
 // Creates the subdomain of this rank from the description that the engine on rank 0 sends.
