@@ -121,15 +121,18 @@ class GroupTimer {
     BenchUpdate update{local   ? Update(LocalUpdate::metropolis)
                        : words ? ClusterUpdate::wolff
                                : ClusterUpdate::swendsen_wang};
-    const EngineFactory& engine = factory(group_.engine);
-    if (engine.methods != nullptr && !group_.device.team.empty() &&
-        !engine.why_no_team(group_.graph.extents, ClusterUpdate::swendsen_wang, update.methods)
-             .empty()) {
-      const MethodChoice choice = engine.methods->on_any_lattice();
-      update = {choice.update, choice.name, choice.methods};
+    const auto why_no_team = factory(group_.engine).why_no_team;
+    if (!local && !group_.device.team.empty() &&
+        !why_no_team(group_.graph.extents, ClusterUpdate::swendsen_wang, {}).empty()) {
+      // The timed updates are those that these devices can share.
+      const auto timed = std::ranges::find_if(
+          group_.updates, [](const auto& one) { return one.is(ClusterUpdate::swendsen_wang); });
+      update = timed != group_.updates.end() ? *timed : BenchUpdate{LocalUpdate::metropolis};
     }
     auto batch = make(update);
-    const Schedule schedule = local ? Schedule{1, 0} : words ? Schedule{1, 4} : Schedule{1, 1};
+    const Schedule schedule = update.sweeps() ? Schedule{1, 0}
+                              : words         ? Schedule{1, 4}
+                                              : Schedule{1, 1};
     for (std::uint64_t cycle = 0; cycle < effort_.equilibrate; ++cycle) {
       batch->advance(all_, schedule, 1);
       check_stop();

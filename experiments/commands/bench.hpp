@@ -6,7 +6,6 @@
 // several intervals. A row gives the median over the intervals and half of their range.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,7 +22,7 @@ namespace rewise {
 struct BenchUpdate {
   std::optional<Update> update = {};  // empty: the schedule BenchEffort::mix
   std::string method = {};            // "": the default; the row then has no method name
-  std::any methods = {};              // EngineOptions::methods
+  UpdateMethods methods = {};
 
   bool is(Update one) const { return update == one; }
   bool sweeps() const { return update && update->local; }

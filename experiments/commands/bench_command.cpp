@@ -112,7 +112,7 @@ ExitCode run_bench_command(const BenchOptions& options) {
 
 void add_what_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "What");
-  add_text(app, "--engine", o.engine, "WORD[,..]", "multispin, bytespin, bitlattice [all]");
+  add_text(app, "--engine", o.engine, "WORD[,..]", engine_names() + " [all]");
   add_text(app, "--update", o.update, "WORD[,..]",
            names_of(all_updates()) +
                "\n[all]; of Potts, glauber is the heat bath; few-cluster\nrequires the bytespin "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <span>
 #include <tuple>
@@ -41,15 +42,8 @@ std::vector<EngineKind> engines_of(const BenchOptions& options, const Model& mod
   }
   for (const std::string& word : split_list(options.engine)) {
     engines.push_back(parse_engine(word, "--engine"));
-    if (options.share_ranks && !factory(engines.back()).shares()) {
-      throw Error(
-          ExitCode::usage,
-          fmt::format("--share-ranks: requires --engine bitlattice or bytespin, not {}", word));
-    }
-    if (has(engines.back(), model)) continue;
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--engine: the {} engine supports Ising only (use bytespin for potts)", word));
+    if (options.share_ranks) check_share_ranks(engines.back());
+    check_model(engines.back(), model, "--engine");
   }
   return engines;
 }
@@ -91,7 +85,7 @@ std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& pla
   if (!options.engine.empty()) {
     for (const auto& engine : plan.engines) choose(engine);
   }
-  return choose(sharing_engine()).devices;
+  return choose(engine_with(shares_replicas)).devices;
 }
 
 // The requested methods of an engine. Throws Error(usage) for a method that none of the devices
@@ -144,8 +138,8 @@ std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, con
 
 bool has_words(EngineKind engine) { return traits(engine).word > 1; }
 
-// Numbers of replicas for the multispin engine (--replicas) and for the others (--systems). Without
-// the multispin engine, --replicas is an alias of --systems.
+// Numbers of replicas for the engine with words (--replicas) and for the others (--systems).
+// Without such an engine, --replicas is an alias of --systems.
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
     const BenchOptions& options, const std::vector<EngineKind>& engines) {
   auto replicas = counts_of(options.replicas, "--replicas");
@@ -158,8 +152,11 @@ std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_sys
                             "only one of them",
                             to_string(engines.front())));
   }
-  const char* origin = "--replicas (for the multispin engine; use --systems for the others)";
-  for (const auto count : replicas) check_replicas(*worded, count, origin);
+  for (const auto count : replicas) {
+    check_replicas(*worded, count,
+                   fmt::format("--replicas (for the {} engine; use --systems for the others)",
+                               to_string(*worded)));
+  }
   return {std::move(replicas), std::move(systems)};
 }
 
@@ -247,10 +244,11 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
     for (const GraphSpec& graph : plan.graphs) {
       if (own.regular_only && graph.p > 0) {
         if (options.engine.empty()) continue;
-        throw Error(ExitCode::usage,
-                    fmt::format("--p: {}: the {} engine supports regular lattices only, p = 0 (use "
-                                "--engine multispin or bytespin)",
-                                graph.p, own.name));
+        throw Error(
+            ExitCode::usage,
+            fmt::format("--p: {}: the {} engine supports regular lattices only, p = 0 (use "
+                        "--engine {})",
+                        graph.p, own.name, engines_with(std::not_fn(&EngineTraits::regular_only))));
       }
       auto temperatures = plan.temperatures;
       if (temperatures.empty()) {

@@ -50,12 +50,14 @@ CurveSpec make_spec(const CurveOptions& o) {
   spec.mixes = parse_mixes(o.schedule, "--schedule");
   spec.model = read_model(o);
   check_shortcut_couplings(spec.model, spec.graph.p);
-  // All schedules use one engine: the default one or, if it does not support a schedule, the engine
-  // of the first such schedule.
+  // All schedules use one engine: that of the first one or, if it does not support a later one, the
+  // engine of that one.
+  bool chosen = false;
   for (const Updates& mix : spec.mixes) {
-    const EngineKind engine =
-        choose_engine(o.engine, spec.model, needed_cluster(mix.schedule, mix.cluster), "--engine");
-    if (spec.engine == kDefaultEngine) spec.engine = engine;
+    const auto cluster = needed_cluster(mix.schedule, mix.cluster);
+    const EngineKind engine = choose_engine(o.engine, spec.model, cluster, "--engine");
+    if (!chosen || (cluster && !has(spec.engine, *cluster))) spec.engine = engine;
+    chosen = true;
   }
   if (o.exchange) spec.engine = engine_with_exchange(spec.engine, o.engine, "--engine");
   check_replicas(spec.engine, o.replicas, "--replicas");

@@ -81,7 +81,7 @@ ExitCode run_info(bool json) {
   fmt::print("machine              {}: {}\n", host_name(), cpu_name());
   fmt::print("threads              {}\n", thread_count(0));
   fmt::print("SIMD                 {}\n", simd_target());
-  fmt::print("engines              multispin, bytespin, bitlattice\n");
+  fmt::print("engines              {}\n", engine_names());
   print_cuda(cuda);
   const std::string no_mpi = distributed::why_no_mpi();
   fmt::print("MPI                  {}\n", no_mpi.empty() ? "for --share-ranks" : "none: " + no_mpi);

@@ -12,6 +12,7 @@
 #include "src/base/h5.hpp"
 #include "src/base/table.hpp"
 #include "src/base/utf8.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/study/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
@@ -100,24 +101,6 @@ void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t 
   }
 }
 
-void label_on_cuda(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
-                   int device, LabelResult& result) {
-#if defined(REWISE_HAVE_CUDA)
-  CudaComponents found =
-      label_components_cuda(c, result.method, tile, device, static_cast<int>(repeats));
-  result.label = std::move(found.label);
-  result.seconds = found.label_seconds + found.merge_seconds;
-#else
-  static_cast<void>(c);
-  static_cast<void>(tile);
-  static_cast<void>(repeats);
-  static_cast<void>(result);
-  throw Error(ExitCode::internal, fmt::format("cuda:{}: this build has no CUDA code (configure "
-                                              "with --preset cuda)",
-                                              device));
-#endif
-}
-
 // Estimate for `auto` in ns per site; the slower methods take this long.
 constexpr double kLabelNanoseconds = 20;
 
@@ -132,15 +115,22 @@ LabelResult label_input(const LabelInput& input, const LabelOptions& options) {
   if (is_tiled(result.method) && c.lattice.dim > 0) result.tile = tile;
   const double cpu_seconds =
       1e-9 * kLabelNanoseconds * static_cast<double>(c.sites) * static_cast<double>(options.repeat);
-  const DeviceChoice choice = choose_device(options.device, engine_with(&EngineTraits::all_models),
-                                            "--device", cpu_seconds);
+  const DeviceChoice choice =
+      choose_device(options.device, kDefaultEngine, "--device", cpu_seconds);
   tell_device(choice);
   result.device = choice.devices.front().name;
   const int device = choice.devices.front().index;
   if (device < 0) {
     label_on_cpu(c, asked, options.repeat, result);
   } else {
-    label_on_cuda(c, asked, options.repeat, device, result);
+#if defined(REWISE_HAVE_CUDA)
+    CudaComponents found =
+        label_components_cuda(c, result.method, asked, device, static_cast<int>(options.repeat));
+    result.label = std::move(found.label);
+    result.seconds = found.label_seconds + found.merge_seconds;
+#else
+    no_cuda();
+#endif
   }
   result.components = components_of(result.label);
   return result;

@@ -91,11 +91,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
 
 // Checks the options for a lattice shared by ranks.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
-  if (!factory(spec.engine).shares()) {
-    throw Error(ExitCode::usage,
-                fmt::format("--share-ranks: requires --engine bitlattice or bytespin, not {}",
-                            to_string(spec.engine)));
-  }
+  check_share_ranks(spec.engine);
   if (!has_cluster_updates(spec.engine)) return;
   if (spec.imported != nullptr) {
     throw Error(ExitCode::usage,
@@ -149,13 +145,13 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   options.own_seed = is_given(app, "--seed");
   options.engine = engine_name_now(options.engine, "--engine");
   refuse_few_cluster_options(app, options.updates.cluster);
-  // Ranks cannot share the words of the multispin engine.
   if (options.engine == "auto" && options.share_ranks) {
     const auto& schedule = options.updates.schedule;
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
                       parse_p(options.p, "--p") == 0;
-    options.engine = to_string(bits ? engine_with(&EngineTraits::regular_only) : sharing_engine());
+    options.engine =
+        to_string(bits ? engine_with(&EngineTraits::regular_only) : engine_with(shares_replicas));
   }
   if (runs_regular_only(options) && !is_given(app, "--replicas")) options.replicas = 1;
 }
@@ -169,7 +165,9 @@ TaskSpec run_spec(const RunOptions& options) {
         read_graph(options.graph, read_options(options.reading, weights)));
     note_couplings_of_run(options.graph, spec.model);
   } else {
-    spec.graph = lattice_spec(options, ", or --graph FILE", runs_regular_only(options));
+    spec.graph =
+        lattice_spec(options, ", or --graph FILE",
+                     runs_regular_only(options) ? ExtentRules::of_engine : ExtentRules::of_graphs);
     spec.graph.p = parse_p(options.p, "--p");
     check_shortcut_couplings(spec.model, spec.graph.p);
   }
@@ -181,7 +179,7 @@ TaskSpec run_spec(const RunOptions& options) {
   spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
   spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
   spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
-                              "--engine", true);
+                              "--engine", NamedEngines::all);
   if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
   spec.temperatures = read_temperatures(options.temperature, options.exchange);
   check_replicas(spec.engine, options.replicas, "--replicas");
@@ -193,7 +191,7 @@ TaskSpec run_spec(const RunOptions& options) {
   if (schedule) {
     spec.schedule = *schedule;
   } else if (!has_cluster_updates(spec.engine)) {
-    spec.schedule = {1, 0};  // the bitlattice engine has no cluster updates
+    spec.schedule = {1, 0};
   }
   spec.staggered = measures_staggered(options.staggered ? std::optional(true) : std::nullopt,
                                       spec.model, spec.imported.get(), "--staggered");
@@ -216,7 +214,7 @@ FinalState run_final_state(const RunOptions& options) {
   return wanted;
 }
 
-std::any run_methods(const RunOptions& options, const TaskSpec& spec) {
+UpdateMethods run_methods(const RunOptions& options, const TaskSpec& spec) {
   const int dim =
       spec.imported ? spec.imported->lattice().dim : static_cast<int>(spec.graph.extents.size());
   return choose_methods(options.methods, spec.engine, spec.cluster, dim);

@@ -42,6 +42,6 @@ TaskSpec run_spec(const RunOptions& options);
 // Throws Error(usage).
 FinalState run_final_state(const RunOptions& options);
 // EngineOptions::methods. Throws Error(usage) for a method that `spec` does not use.
-std::any run_methods(const RunOptions& options, const TaskSpec& spec);
+UpdateMethods run_methods(const RunOptions& options, const TaskSpec& spec);
 
 }  // namespace rewise

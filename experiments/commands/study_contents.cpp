@@ -1,14 +1,10 @@
 // tasks.json, and `rewise study`: lists the contents of a study's folder and removes unused tasks.
 #include "experiments/commands/study_contents.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -234,29 +230,6 @@ std::vector<std::string> unrequested_checkpoints(const fs::path& folder,
   return ids;
 }
 
-// Locks the folder exclusively; Error(held) if another process works in it.
-class ExclusiveFolder {
- public:
-  explicit ExclusiveFolder(const fs::path& folder) {
-    const fs::path path = folder / ".study.lock";
-    file_ = ::open(path.c_str(), O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_RDWR | O_CREAT, 0666);
-    if (file_ < 0) fail_io("open", path, errno);
-    if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    const int error = errno;
-    ::close(file_);
-    if (error != EWOULDBLOCK) fail_io("lock", path, error);
-    throw Error(
-        ExitCode::held,
-        fmt::format("another process works in folder '{}': nothing was removed", folder.string()));
-  }
-  ExclusiveFolder(const ExclusiveFolder&) = delete;
-  ExclusiveFolder& operator=(const ExclusiveFolder&) = delete;
-  ~ExclusiveFolder() { ::close(file_); }
-
- private:
-  int file_ = -1;
-};
-
 struct ContentOptions {
   std::string folder;
   bool list = false, prune = false;
@@ -329,8 +302,12 @@ ExitCode run_study_contents(const ContentOptions& options) {
         ExitCode::io,
         fmt::format("'{}' is not the folder of a study: study.toml is missing", folder.string()));
   }
-  std::optional<ExclusiveFolder> alone;
-  if (options.prune) alone.emplace(folder);
+  std::optional<FolderLock> alone;
+  if (options.prune && !alone.emplace(folder).exclusive() && alone->works()) {
+    throw Error(
+        ExitCode::held,
+        fmt::format("another process works in folder '{}': nothing was removed", folder.string()));
+  }
   const auto requested = read_last_run(folder);
   std::vector<std::string> problems;
   std::vector<StoredTask> stored;

@@ -14,6 +14,7 @@
 #include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/base/profile.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/engine/weighted_graph.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/known_tc.hpp"
@@ -156,7 +157,7 @@ double default_temperature(const TaskSpec& spec, int dim) {
                     "two to four dimensions, not for rule {} in {}D",
                     rule_text(to_string(spec.graph.rule)), dim));
   }
-  return std::strtod(fmt::format("{:.6g}", *t).c_str(), nullptr);
+  return round_to_digits(*t, 6);
 }
 
 constexpr const char* kUseExchange =
@@ -237,7 +238,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
-std::any methods(const TuneOptions& options, int dim) {
+UpdateMethods methods(const TuneOptions& options, int dim) {
   return choose_methods(options.methods, engine_of(options),
                         cluster_or_auto(options.cluster, "--cluster"), dim);
 }

@@ -109,14 +109,15 @@ void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& he
   add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
 }
 
-GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead, bool bitlattice) {
+GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead,
+                       ExtentRules rules) {
   if (options.size.empty()) {
     throw Error(ExitCode::usage,
                 fmt::format("--size is missing (give an even edge such as 64{})", instead));
   }
   GraphSpec spec;
   spec.extents = parse_extents(options.size, static_cast<int>(options.dim), "--size");
-  if (!bitlattice) check_extents(spec.extents, "--size");
+  if (rules == ExtentRules::of_graphs) check_extents(spec.extents, "--size");
   spec.rule =
       with_parity(choose_rule(options.rule, "--rule"), parse_parity(options.parity, "--parity"));
   spec.seed = options.graph_seed;
@@ -227,6 +228,12 @@ void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
            "one of the same machine),\ndirect (MPI reads GPU memory, if the library "
            "supports\nit), host (through host memory), or auto: the first of\nthese that works");
   require(app, "--share-route", "--share-ranks");
+}
+
+void check_share_ranks(EngineKind engine) {
+  if (factory(engine).shares()) return;
+  throw Error(ExitCode::usage, fmt::format("--share-ranks: requires --engine {}, not {}",
+                                           engines_with(shares_replicas), to_string(engine)));
 }
 
 }  // namespace rewise

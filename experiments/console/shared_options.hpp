@@ -52,10 +52,13 @@ struct LatticeHelp {
 // --dim, --size, --p, --rule, --graph-seed.
 void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHelp& help = {});
 
+// Rules for extents that lattice_spec() checks. Engines of regular lattices have their own, which
+// check_task_engine() checks.
+enum class ExtentRules { of_graphs, of_engine };
 // Everything except p, which may be a list. Throws Error(usage). `instead`: the alternative to
-// --size, for the message. The bitlattice engine has its own rules for extents.
+// --size, for the message.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
-                       bool bitlattice = false);
+                       ExtentRules rules = ExtentRules::of_graphs);
 
 // The seed of spins and updates without --seed: that of the network, because averages over runs of
 // different networks need random numbers that are not the same; 1 for graphs without a seed.
@@ -99,5 +102,7 @@ void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind);
 // --share-ranks and --share-route: the ranks of one mpirun share the lattice of every replica
 // (shared_ranks.hpp).
 void add_share_ranks(CLI::App& app, bool& share, std::string& route);
+// Throws Error(usage) if ranks cannot share the lattices of the engine.
+void check_share_ranks(EngineKind engine);
 
 }  // namespace rewise

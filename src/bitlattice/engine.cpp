@@ -11,6 +11,7 @@
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/local.hpp"
 #include "src/bitlattice/shared.hpp"
+#include "src/cuda/devices.hpp"
 
 namespace rewise {
 namespace {
@@ -138,7 +139,7 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
 #if defined(REWISE_HAVE_CUDA)
     return make_cuda_engine(layout, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+    no_cuda();
 #endif
   }
   return std::make_unique<CpuEngine>(layout, spec, options);

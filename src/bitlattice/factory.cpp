@@ -25,7 +25,7 @@ std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* 
 }
 
 // Devices can share all updates of this engine: it has no cluster updates.
-std::string why_no_team(std::span<const std::uint32_t>, ClusterUpdate, const std::any&) {
+std::string why_no_team(std::span<const std::uint32_t>, ClusterUpdate, const UpdateMethods&) {
   return "";
 }
 

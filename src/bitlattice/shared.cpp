@@ -9,6 +9,7 @@
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/slab.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 
 namespace rewise {
@@ -36,7 +37,7 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& slab, Transport& transport,
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_slab(lattice, slab.spec, transport, options.device);
 #else
-  throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+  no_cuda();
 #endif
 }
 

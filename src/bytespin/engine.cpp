@@ -24,6 +24,7 @@
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
 #include "src/bytespin/wolff/wolff.hpp"
+#include "src/cuda/devices.hpp"
 
 namespace rewise {
 namespace {
@@ -74,7 +75,7 @@ class CpuEngine final : public BytespinEngine {
   void for_each_replica(F&& f);
 
   const EngineOptions options_;
-  const BytespinMethods methods_;
+  const UpdateMethods methods_;
   int threads_;
   const FewClusterRule few_cluster_rule_;
   std::vector<std::uint8_t> spins_;  // [T][R][sites]
@@ -84,7 +85,7 @@ class CpuEngine final : public BytespinEngine {
 CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
     : BytespinEngine(graph, spec),
       options_(options),
-      methods_(methods_from<BytespinMethods>(options.methods)),
+      methods_(options.methods),
       threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
       few_cluster_rule_(graph, spec),
       spins_(replicas_ * plan_.sites),
@@ -248,7 +249,7 @@ void CpuEngine::measure(Observation& out) {
 std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options) {
   check_spec(graph, spec);
-  const auto methods = methods_from<BytespinMethods>(options.methods);
+  const UpdateMethods& methods = options.methods;
   tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
   if (options.threads < 0) {
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
@@ -267,7 +268,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     if (!options.devices.empty()) return make_bytespin_on_threads(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+    no_cuda();
 #endif
   }
   if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);

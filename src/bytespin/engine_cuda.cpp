@@ -14,7 +14,6 @@
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
-#include "src/bytespin/methods.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
@@ -95,7 +94,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
 
  private:
   std::uint32_t replicas() const { return static_cast<std::uint32_t>(replicas_); }
-  BytespinMethods chosen(const EngineOptions& options) const;
+  UpdateMethods chosen(const EngineOptions& options) const;
   void check_memory() const;
   void run(const Schedule& schedule, std::uint64_t cycles);
   void prepare_clusters();
@@ -113,7 +112,7 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const EngineOptions options_;
   const DeviceStream device_;
   const std::string device_name_;
-  const BytespinMethods methods_;  // never `automatic`
+  const UpdateMethods methods_;  // never `automatic`
   std::unique_ptr<DeviceGraph> graph_;
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;  // [replicas][stride]
@@ -133,8 +132,8 @@ class CudaEngine final : public BytespinEngine, public HasDeviceSpins {
   const WaitAtEnd finished_{device_};  // the last member, so it is destroyed first
 };
 
-BytespinMethods CudaEngine::chosen(const EngineOptions& options) const {
-  auto methods = methods_from<BytespinMethods>(options.methods);
+UpdateMethods CudaEngine::chosen(const EngineOptions& options) const {
+  UpdateMethods methods = options.methods;
   if (methods.wolff == WolffMethod::automatic) {
     methods.wolff = default_wolff_method(outline(plan_), replicas());
   }

@@ -85,8 +85,8 @@ std::uint32_t tile_of(const MethodWords& words) {
                                            kMinTile, kMaxTile));
 }
 
-std::any parse(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim) {
-  BytespinMethods methods;
+UpdateMethods parse(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim) {
+  UpdateMethods methods;
   const std::string wolff = word_of(words, kWolff);
   if (!wolff.empty() && cluster && *cluster != ClusterUpdate::wolff) {
     throw Error(ExitCode::usage,
@@ -107,14 +107,14 @@ std::vector<MethodChoice> choices(const std::map<std::string, std::vector<std::s
   };
   std::vector<MethodChoice> all;
   for (const std::string& word : list(kWolff)) {
-    BytespinMethods methods;
+    UpdateMethods methods;
     methods.wolff = parse_wolff_method(word, kWolff);
     all.push_back({ClusterUpdate::wolff, std::string(to_string(methods.wolff)), methods});
   }
   const std::uint32_t tile = tile_of({{kTile, list(kTile).front()}});
   LabelMethod tiled{};  // the first tiled method: the tile is checked for it
   for (const std::string& word : list(kLabel)) {
-    BytespinMethods methods;
+    UpdateMethods methods;
     methods.label = parse_label_method(word, kLabel);
     if (is_tiled(methods.label)) methods.label_tile = tile;
     if (!is_tiled(tiled)) tiled = methods.label;
@@ -125,8 +125,7 @@ std::vector<MethodChoice> choices(const std::map<std::string, std::vector<std::s
   return all;
 }
 
-std::string why_not(const std::any& any, bool on_cuda, bool shared) {
-  const auto methods = methods_from<BytespinMethods>(any);
+std::string why_not(const UpdateMethods& methods, bool on_cuda, bool shared) {
   if (shared && !traits(methods.label).ranks) {
     return fmt::format("ranks that share a replica support the label method {} only, not {}",
                        label_methods(&LabelTraits::ranks, " or "), to_string(methods.label));
@@ -136,18 +135,13 @@ std::string why_not(const std::any& any, bool on_cuda, bool shared) {
                      to_string(methods.wolff), wolff_methods(true, false));
 }
 
-MethodChoice on_any_lattice() {
-  return {ClusterUpdate::swendsen_wang, std::string(to_string(LabelMethod::kalentev)),
-          BytespinMethods{.label = LabelMethod::kalentev}};
-}
-
 }  // namespace
 
-const MethodSet kMethods{options, parse, choices, why_not, on_any_lattice};
+const MethodSet kMethods{options, parse, choices, why_not};
 
 std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                        const std::any& methods) {
-  const LabelMethod label = methods_from<BytespinMethods>(methods).label;
+                        const UpdateMethods& methods) {
+  const LabelMethod label = methods.label;
   if (cluster != ClusterUpdate::swendsen_wang) {
     return fmt::format("can share a replica with sweeps and swendsen-wang updates only, not {}",
                        to_string(cluster));

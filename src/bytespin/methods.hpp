@@ -1,32 +1,12 @@
-// The methods of the bytespin engine's cluster updates. They change its speed, never its
-// trajectory.
+// Which methods the bytespin engine has (src/engine/methods.hpp), and their words.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "src/engine/factory.hpp"
-#include "src/label/method.hpp"
 
 namespace rewise {
-
-// A Wolff cluster is defined by its seed site and one draw per bond, so all methods flip the same
-// sites.
-enum class WolffMethod {
-  automatic,       // the device's fastest
-  frontier,        // breadth first (Hawick, Leist & Playne 2010, algorithms 1-4)
-  frontier_local,  // blocks continue locally for some steps (their algorithm 5)
-  persistent,      // one kernel for all updates of a cycle (Komura & Okabe 2012)
-  ccl,             // label all clusters, flip one
-};
-
-// EngineOptions::methods of this engine.
-struct BytespinMethods {
-  WolffMethod wolff = WolffMethod::automatic;
-  LabelMethod label = LabelMethod::fast;
-  std::uint32_t label_tile = 0;  // edge of its tiles; 0: the method's own choice
-};
 
 // "" for automatic.
 std::string_view to_string(WolffMethod method);
@@ -44,7 +24,7 @@ extern const MethodSet kMethods;
 
 // Implements EngineFactory::why_no_team.
 std::string why_no_team(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                        const std::any& methods);
+                        const UpdateMethods& methods);
 
 }  // namespace bytespin
 }  // namespace rewise

@@ -25,6 +25,7 @@
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
 #include "src/bytespin/subdomain.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 
 namespace rewise {
@@ -367,7 +368,7 @@ std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> pl
 #if defined(REWISE_HAVE_CUDA)
   return make_cuda_subdomain(std::move(plan), spec, transport, label, options.device);
 #else
-  throw Error(ExitCode::device, "this build has no CUDA engines (configure with --preset cuda)");
+  no_cuda();
 #endif
 }
 
@@ -383,16 +384,13 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
         options_(options),
         subdomains_(transport,
                     written(EngineKind::bytespin,
-                            SubdomainSpec{graph.spec(), graph.bonds(), spec,
-                                          methods_from<BytespinMethods>(options.methods).label,
+                            SubdomainSpec{graph.spec(), graph.bonds(), spec, options.methods.label,
                                           options.device >= 0}),
                     [&](std::span<const std::uint8_t>) {
                       send_bonds(graph, transport);
                       const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                      auto own =
-                          make_subdomain(plan, spec_, transport,
-                                         methods_from<BytespinMethods>(options.methods).label,
-                                         options.device >= 0, options);
+                      auto own = make_subdomain(plan, spec_, transport, options.methods.label,
+                                                options.device >= 0, options);
                       own_ = own.get();
                       return own;
                     }),

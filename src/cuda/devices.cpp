@@ -11,10 +11,12 @@ CudaReport cuda_report(const TriedDevices&) {
   return report;
 }
 
-void require_device(int) { throw Error(ExitCode::device, cuda_report().reason_none); }
+void no_cuda() { throw Error(ExitCode::device, cuda_report().reason_none); }
+
+void require_device(int) { no_cuda(); }
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
 
-double free_memory(int) { throw Error(ExitCode::device, cuda_report().reason_none); }
+double free_memory(int) { no_cuda(); }
 
 }  // namespace rewise

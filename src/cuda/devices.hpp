@@ -39,6 +39,9 @@ struct TriedDevices {
 // Queries the driver; takes a few hundred ms on the first call.
 CudaReport cuda_report(const TriedDevices& tried = {});
 
+// For the branches of a build without CUDA, which alone defines it: throws Error(device).
+[[noreturn]] void no_cuda();
+
 // Throws Error(device) if this build cannot use the device, which is tested once.
 void require_device(int index);
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <any>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -20,6 +19,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/engine/columns.hpp"
+#include "src/engine/methods.hpp"
 #include "src/engine/schedule.hpp"
 #include "src/model/model.hpp"
 
@@ -83,19 +83,12 @@ struct EngineOptions {
   // Above 1, without devices: ranks of this process that share every replica on the CPU, with
   // `threads` threads each (bytespin engine).
   int ranks = 1;
-  // Choices specific to one engine: the struct declared in its methods.hpp; empty: its defaults.
-  // Code above the engines passes them through (factory.hpp, MethodSet).
-  std::any methods;
+  UpdateMethods methods;
   // Returns whether advance() should end early. Any thread may call it within cycles, every few
   // milliseconds of work (stop_poll.hpp). Empty: advance() never ends early.
   std::function<bool()> stop;
   std::uint64_t stop_grain = std::uint64_t{1} << 18;  // site updates between two calls of `stop`
 };
-
-template <class Methods>
-Methods methods_from(const std::any& methods) {
-  return methods.has_value() ? std::any_cast<const Methods&>(methods) : Methods{};
-}
 
 inline int threads_now(const EngineOptions& options, int threads) {
   return options.threads_now == nullptr ? threads

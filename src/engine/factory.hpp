@@ -2,7 +2,6 @@
 // time. Each engine defines one EngineFactory; src/study/engines.hpp selects one by EngineKind.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -66,27 +65,25 @@ struct MethodOption {
 // Word by option; "" is the engine's default.
 using MethodWords = std::map<std::string, std::string>;
 
-// The methods of a cluster update, with their name ("" for the default) and EngineOptions::methods.
+// The methods of a cluster update, with their name ("" for the default).
 struct MethodChoice {
   ClusterUpdate update;
   std::string name;
-  std::any methods;
+  UpdateMethods methods;
 };
 
-// The methods of its updates among which an engine can choose. All functions but why_not() and
-// on_any_lattice() throw Error(usage), which names the option.
+// The methods of its updates among which an engine can choose. All functions but why_not()
+// throw Error(usage), which names the option.
 struct MethodSet {
   std::vector<MethodOption> (*options)();
   // `cluster`: the cluster update, if it is known; dim = 0: no lattice.
-  std::any (*parse)(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim);
+  UpdateMethods (*parse)(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim);
   // Every method in the lists of words, with the cluster update to which it belongs.
   std::vector<MethodChoice> (*choices)(const std::map<std::string, std::vector<std::string>>& lists,
                                        int dim);
   // "" if the methods are available on the device and, if `shared`, on ranks that share a replica;
   // otherwise the reason.
-  std::string (*why_not)(const std::any& methods, bool on_cuda, bool shared);
-  // A method that is available on every lattice if devices share a replica.
-  MethodChoice (*on_any_lattice)();
+  std::string (*why_not)(const UpdateMethods& methods, bool on_cuda, bool shared);
 };
 
 struct EngineFactory {
@@ -107,7 +104,7 @@ struct EngineFactory {
   // "" if several CUDA devices can make such cluster updates together; otherwise the reason, for a
   // message that begins with the devices.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
-                             const std::any& methods) = nullptr;
+                             const UpdateMethods& methods) = nullptr;
   const MethodSet* methods = nullptr;  // nullptr: there is no choice
   // nullptr: a batch is a loop over engines.
   std::unique_ptr<EngineBatch> (*make_batch)(std::span<const BatchTask> tasks,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <ranges>
 
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
@@ -26,8 +27,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "multispin",
      .stored_name = "bundle",
      .updates = kOfMultispin,
-     .all_models = false,
-     .unit_couplings = true,
+     .models = EngineModels::unit_couplings,
      .studies = true,
      .exchanges = true,
      .regular_only = false,
@@ -37,8 +37,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "bytespin",
      .stored_name = "single",
      .updates = kOfBytespin,
-     .all_models = true,
-     .unit_couplings = true,
+     .models = EngineModels::all,
      .studies = true,
      .exchanges = true,
      .regular_only = false,
@@ -48,8 +47,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .name = "bitlattice",
      .stored_name = "packed",
      .updates = kOfBitlattice,
-     .all_models = false,
-     .unit_couplings = false,
+     .models = EngineModels::ferromagnet,
      .studies = false,
      .exchanges = false,
      .regular_only = true,
@@ -63,10 +61,23 @@ std::span<const EngineTraits> engine_registry() { return kEngines; }
 
 const EngineTraits& traits(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
 
-EngineKind engine_with(bool EngineTraits::*capability) {
-  return std::find_if(kEngines.begin(), kEngines.end(),
-                      [&](const EngineTraits& engine) { return engine.*capability; })
-      ->kind;
+EngineKind engine_with(const EnginePredicate& wanted) {
+  return std::find_if(kEngines.begin(), kEngines.end(), wanted)->kind;
+}
+
+std::string engines_with(const EnginePredicate& wanted) {
+  std::string list;
+  for (const EngineTraits& engine : kEngines) {
+    if (!wanted(engine)) continue;
+    list += list.empty() ? "" : " or ";
+    list += engine.name;
+  }
+  return list;
+}
+
+std::string engine_names() {
+  const auto names = kEngines | std::views::transform(&EngineTraits::name);
+  return fmt::format("{}", fmt::join(names.begin(), names.end(), ", "));
 }
 
 std::string_view to_string(EngineKind engine) { return traits(engine).name; }
@@ -138,10 +149,10 @@ bool has(EngineKind engine, Update update) {
 }
 
 bool has(EngineKind engine, const Model& model) {
-  const EngineTraits& own = traits(engine);
-  if (model == Model{} || own.all_models) return true;
+  const EngineModels own = traits(engine).models;
+  if (model == Model{} || own == EngineModels::all) return true;
   const Interactions& of = model.interactions;
-  return own.unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
+  return own == EngineModels::unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
          of.fields_have_one_magnitude();
 }
 
@@ -159,16 +170,6 @@ std::string names_of(std::span<const Update> updates) {
   for (const Update update : updates) {
     if (!list.empty()) list += ", ";
     list += to_string(update);
-  }
-  return list;
-}
-
-std::string engines_with(Update update) {
-  std::string list;
-  for (const EngineTraits& engine : kEngines) {
-    if (!has(engine.kind, update)) continue;
-    list += list.empty() ? "" : " or ";
-    list += engine.name;
   }
   return list;
 }

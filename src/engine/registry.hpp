@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,14 +27,18 @@ struct Update {
   int number;  // in LocalUpdate or ClusterUpdate
 };
 
+enum class EngineModels {
+  ferromagnet,     // Ising spins with J = 1 and without field
+  unit_couplings,  // Ising spins, couplings 1 and -1, fields of one magnitude
+  all
+};
+
 struct EngineTraits {
   EngineKind kind;
   std::string_view name;
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
-  bool all_models;  // false: only Ising spins
-  // If not all_models: couplings 1 and -1 and fields of one magnitude; else only J = 1, no field.
-  bool unit_couplings;
+  EngineModels models;
   bool studies;          // runs tasks of studies; false: only `run` and `bench`
   bool exchanges;        // has replica exchange between temperatures
   bool regular_only;     // runs only regular lattices, given by their extents, without a graph
@@ -44,8 +49,12 @@ struct EngineTraits {
 std::span<const EngineTraits> engine_registry();
 const EngineTraits& traits(EngineKind engine);
 inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
-// The first engine that has a capability: engine_with(&EngineTraits::all_models).
-EngineKind engine_with(bool EngineTraits::*capability);
+// Selects engines by what they can do, such as &EngineTraits::studies.
+using EnginePredicate = std::function<bool(const EngineTraits&)>;
+EngineKind engine_with(const EnginePredicate& wanted);  // the first of them
+// All of their names, for messages: "multispin or bytespin".
+std::string engines_with(const EnginePredicate& wanted);
+std::string engine_names();  // "multispin, bytespin, bitlattice"
 
 std::string_view to_string(EngineKind engine);
 std::string_view to_string(Update update);
@@ -82,7 +91,5 @@ bool has(EngineKind engine, const Model& model);
 std::string local_updates();
 std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);
-// Names of the engines with the capability, for messages: "multispin or bytespin".
-std::string engines_with(Update update);
 
 }  // namespace rewise

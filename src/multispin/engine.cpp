@@ -15,6 +15,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/multispin/multispin.hpp"
 #include "src/multispin/multispin_engine.hpp"
 #if defined(REWISE_HAVE_CUDA)
@@ -402,7 +403,7 @@ std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSp
 #if defined(REWISE_HAVE_CUDA)
     return multispin::make_cuda_engine(graph, spec, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines");
+    no_cuda();
 #endif
   }
   return std::make_unique<multispin::CpuEngine>(graph, spec, options);
@@ -434,7 +435,7 @@ std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const BatchTask> tas
     }
     if (alike) return multispin::make_cuda_batch(tasks, options);
 #else
-    throw Error(ExitCode::device, "this build has no CUDA engines");
+    no_cuda();
 #endif
   }
   std::vector<std::unique_ptr<Engine>> engines;

@@ -46,7 +46,7 @@ TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>&
   spec.schedule = schedule.value();
   spec.cluster = cluster.value();
   spec.engine = choose_engine(settings.engine, spec.model, needed_cluster(schedule, spec.cluster),
-                              "engine", true);
+                              "engine", NamedEngines::all);
   if (settings.exchange) {
     spec.engine = engine_with_exchange(spec.engine, settings.engine, "engine");
   }

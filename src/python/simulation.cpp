@@ -57,9 +57,9 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   if (!stored) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
   for (const auto& warning : stored->warnings) notes.push_back("warning: " + warning);
   TaskData& data = stored->task;
-  const auto text = [&](const char* key, const char* otherwise) -> std::string {
+  const auto text = [&](const char* key, std::string_view otherwise) {
     const auto found = data.configuration.find(key);
-    return found == data.configuration.end() ? otherwise : found->second;
+    return found == data.configuration.end() ? std::string(otherwise) : found->second;
   };
   if (data.state.engine.empty()) {
     throw Error(ExitCode::data, fmt::format("'{}' has no state from which a simulation can "
@@ -83,7 +83,8 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   settings.cluster = text("sampling.cluster", "wolff");
   settings.replicas = data.replicas;
   settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
-  settings.engine = to_string(parse_engine(text("sampling.engine", "multispin"), "engine"));
+  settings.engine =
+      to_string(parse_engine(text("sampling.engine", to_string(kDefaultEngine)), "engine"));
   settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
   settings.few_cluster.tile = static_cast<std::uint32_t>(
       std::strtoul(text("sampling.few_cluster_tile", "0").c_str(), nullptr, 10));

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
-#include <cstdlib>
 
 #include "src/base/error.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/search/tc_plan.hpp"
 
 namespace rewise {
@@ -37,7 +37,7 @@ std::vector<double> exchange_ladder(const TemperatureRange& range,
     while (distance[left + 1] < at) ++left;
     const double share = (at - distance[left]) / (distance[left + 1] - distance[left]);
     const double t = temperatures[left] + share * (temperatures[left + 1] - temperatures[left]);
-    ladder.push_back(std::strtod(fmt::format("{:.6g}", t).c_str(), nullptr));
+    ladder.push_back(round_to_digits(t, 6));
   }
   ladder.push_back(range.to);
   return ladder;

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "src/base/error.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/search/window_criterion.hpp"
 #include "src/study/parse.hpp"
 
@@ -28,10 +28,6 @@ constexpr double kHalfWidths = 3;
 
 double bonds_per_site(const StudyConfig& config, double p) {
   return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
-}
-
-double rounded_to_two_digits(double value) {
-  return std::strtod(fmt::format("{:.2g}", value).c_str(), nullptr);
 }
 
 // Positions that a window must contain.
@@ -103,7 +99,7 @@ class PeaksCriterion final : public WindowCriterion {
     const double before =
         size == 0 ? usual
                   : last.half_width * std::sqrt(point.sizes[size - 1].samples.sites / sites);
-    return {last.centre, rounded_to_two_digits(std::min(usual, before)), false};
+    return {last.centre, round_to_digits(std::min(usual, before), 2), false};
   }
 
   WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
@@ -116,10 +112,10 @@ class PeaksCriterion final : public WindowCriterion {
     const bool off = std::abs(middle - window.centre) + reach > kInside * half;
     const double narrow = std::max(kHalfWidths * found.half_width, 1.5 * reach / kInside);
     if (off || found.outside > kMaxOutside) {
-      half = rounded_to_two_digits(std::min(most, std::max(half, 1.5 * reach / kInside)));
-      if (!off) half = rounded_to_two_digits(std::min(std::max(most, half), 1.5 * half));
+      half = round_to_digits(std::min(most, std::max(half, 1.5 * reach / kInside)), 2);
+      if (!off) half = round_to_digits(std::min(std::max(most, half), 1.5 * half), 2);
     } else if (narrow < 0.6 * half) {
-      half = rounded_to_two_digits(narrow);
+      half = round_to_digits(narrow, 2);
     }
     if (!off && half == window.half_width) return {true, {middle, half, false}};
     const double step = 1.2 * window.half_width;

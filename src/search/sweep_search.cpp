@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
@@ -385,7 +385,7 @@ std::vector<double> sweep_temperatures(double centre, double half_width) {
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {
     const double exact = low + (middle + half_width - low) * k / (count - 1);
-    temperatures.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+    temperatures.push_back(round_to_digits(exact, 6));
   }
   return temperatures;
 }

@@ -61,8 +61,8 @@ using SweepInterim = std::function<void(const std::vector<SweepPoint>&)>;
 // `interrupted` with all sizes that are finished or have two finished graphs, then throws
 // Error(interrupted) like Study::run().
 std::vector<SweepPoint> search_sweep(Study& study, const StopToken& stop, Progress& progress,
-                                     SweepGoal goal, const SweepInterim& interim = {},
-                                     const SweepInterim& interrupted = {});
+                                     SweepGoal goal, const SweepInterim& interim,
+                                     const SweepInterim& interrupted);
 
 // Returns the 13 temperatures of an automatic window. The centre is rounded to 1/16 of the half
 // width; the lowest temperature is at least 1/5 of the centre.

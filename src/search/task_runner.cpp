@@ -22,7 +22,8 @@
 namespace rewise {
 namespace {
 
-// Lower bound of the seconds of a multispin task on one core, used before any task was timed.
+// Lower bound of the seconds of a task on one core, used before any task was timed. It is that of
+// engines whose replicas share words, the fastest.
 double least_cpu_seconds(const TaskSpec& spec) {
   return 5e-9 * site_count(spec.graph.extents) *
          static_cast<double>(spec.temperatures.size() * spec.cycles());
@@ -31,16 +32,16 @@ double least_cpu_seconds(const TaskSpec& spec) {
 // Request to auto_schedule.hpp for a cell's tasks; `task` is one of them, with a likely plan. If
 // there is too little work for tuning even on one core, the plan's schedule is used, so that a
 // small study is the same on every device. If there is too little work on this device, or tuning
-// has no result, the multispin engine on CUDA uses cuda_candidate().
+// has no result, engines with EngineFactory::cuda_seconds use cuda_candidate() on CUDA.
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
   const auto cuda_seconds = factory(spec.engine).cuda_seconds;
-  const bool multispin = factory(spec.engine).batches(), gpu = cuda && cuda_seconds != nullptr;
+  const bool words = traits(spec.engine).word > 1, gpu = cuda && cuda_seconds != nullptr;
   const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
   // Uses the speed of earlier tasks, if known.
   const bool told = cell.speed->measured();
-  const double seconds = told || cuda || multispin ? task.seconds : cpu_seconds(spec, 1);
+  const double seconds = told || cuda || words ? task.seconds : cpu_seconds(spec, 1);
   const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
   ScheduleWish wish;
   wish.spec = spec;

@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/base/error.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
-
-double rounded(double value, const char* format) {
-  return std::strtod(fmt::format(fmt::runtime(format), value).c_str(), nullptr);
-}
 
 // <k(k-1)>/<k> of the degrees under a rule (analysis/README.md: binomial and Poisson
 // contributions).
@@ -88,8 +84,7 @@ std::vector<double> scan_temperatures(Range range, double sites) {
   const double ratio = std::pow(range.high / range.low, 1.0 / (count - 1));
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {
-    temperatures.push_back(
-        rounded(range.low * std::pow(ratio, k), ratio > 1.01 ? "{:.5g}" : "{:.8g}"));
+    temperatures.push_back(round_to_digits(range.low * std::pow(ratio, k), ratio > 1.01 ? 5 : 8));
   }
   return temperatures;
 }
@@ -115,7 +110,7 @@ std::vector<double> window_temperatures(double centre, double half_width, int co
   const double middle = std::round(centre / grain) * grain;
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {
-    temperatures.push_back(rounded(middle + half_width * (2.0 * k / (count - 1) - 1), "{:.7g}"));
+    temperatures.push_back(round_to_digits(middle + half_width * (2.0 * k / (count - 1) - 1), 7));
   }
   return temperatures;
 }

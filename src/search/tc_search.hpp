@@ -73,6 +73,6 @@ StudyConfig tc_config(const StudyConfig& config, const std::string& file);
 // graphs that were measured, without sizes that have fewer than two of them and without p that have
 // fewer than two such sizes. Then throws Error(interrupted), as Study::run() does.
 std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
-                                 const TcInterim& interim = {}, const TcInterim& interrupted = {});
+                                 const TcInterim& interim, const TcInterim& interrupted);
 
 }  // namespace rewise

@@ -75,8 +75,7 @@ inline constexpr double kTreeError = 1e-4;
 // Returns one point per p of the configuration: that of the order (ferromagnet or spin glass) with
 // the higher transition temperature. On a stop request it calls `interrupted` with the results so
 // far and throws Error(interrupted), as Study::run() does.
-std::vector<TreePoint> search_tree(
-    Study& study, const StopToken& stop, Progress& progress,
-    const std::function<void(std::vector<TreePoint>)>& interrupted = {});
+std::vector<TreePoint> search_tree(Study& study, const StopToken& stop, Progress& progress,
+                                   const std::function<void(std::vector<TreePoint>)>& interrupted);
 
 }  // namespace rewise

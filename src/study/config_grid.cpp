@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <numeric>
 
 #include "src/base/error.hpp"
+#include "src/base/round_to_digits.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 #include "src/study/toml_lists.hpp"
@@ -140,7 +140,7 @@ std::vector<double> read_log_range(const TomlSection& section, const toml::table
     const double exact =
         from * std::pow(10.0, static_cast<double>(k) / static_cast<double>(per_decade));
     if (exact > to * (1 + 1e-9)) return p;
-    p.push_back(std::strtod(fmt::format("{:.6g}", exact).c_str(), nullptr));
+    p.push_back(round_to_digits(exact, 6));
   }
 }
 
@@ -246,7 +246,7 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
       const double exact =
           count == 1 ? from
                      : from + (to - from) * static_cast<double>(k) / static_cast<double>(count - 1);
-      config.temperatures.push_back(std::strtod(fmt::format("{:.8g}", exact).c_str(), nullptr));
+      config.temperatures.push_back(round_to_digits(exact, 8));
     }
     return;
   }

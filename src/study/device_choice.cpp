@@ -87,8 +87,8 @@ void check_team(std::string_view text, EngineKind engine, std::string_view origi
   if (!factory(engine).shares()) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {}: the {} engine cannot share one replica among GPUs (use "
-                            "--engine bytespin --cluster swendsen-wang, or --engine bitlattice)",
-                            origin, text, to_string(engine)));
+                            "--engine {}; of cluster updates, GPUs share swendsen-wang only)",
+                            origin, text, to_string(engine), engines_with(shares_replicas)));
   }
 }
 

@@ -29,20 +29,19 @@ std::optional<Word> word_or_auto(const std::string& text, const std::array<Word,
   return all[found - 1];
 }
 
-// Parses the name of an engine, or "auto" if allowed. `all` includes engines that do not run
-// studies.
-std::optional<EngineKind> engine_word(const std::string& given, const std::string& origin, bool all,
-                                      bool automatic) {
+// Parses the name of an engine. Returns nothing for "auto".
+std::optional<EngineKind> engine_word(const std::string& given, const std::string& origin,
+                                      NamedEngines allowed) {
   const std::string text = engine_name_now(given, origin);
-  std::vector<std::string_view> words;
-  if (automatic) words.emplace_back("auto");
+  std::vector<std::string_view> words{"auto"};
   for (const EngineTraits& engine : engine_registry()) {
-    if (all || engine.studies) {
+    if (allowed == NamedEngines::all || engine.studies) {
       words.push_back(engine.name);
     } else if (text == engine.name) {
-      throw Error(ExitCode::usage, fmt::format("{}: only 'rewise run' and 'rewise bench' support "
-                                               "the {} engine (allowed here: multispin, bytespin)",
-                                               origin, text));
+      throw Error(ExitCode::usage,
+                  fmt::format("{}: only 'rewise run' and 'rewise bench' support the {} engine "
+                              "(allowed here: {})",
+                              origin, text, engines_with(&EngineTraits::studies)));
     }
   }
   const std::string_view word = words[parse_word(text, words, "engine", origin)];
@@ -133,26 +132,32 @@ LocalUpdate local_update_for(int dim) {
 
 EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
-                         bool bitlattice) {
+                         NamedEngines allowed) {
   const auto able = [&](EngineKind engine) {
     return has(engine, model) && (!cluster || has(engine, *cluster));
   };
-  const auto named = engine_word(text, origin, bitlattice, true);
+  const auto named = engine_word(text, origin, allowed);
   if (!named) {
     for (const EngineTraits& engine : engine_registry()) {
       if (engine.studies && able(engine.kind)) return engine.kind;
     }
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
-  if (!has(*named, model)) {
-    throw Error(ExitCode::usage, fmt::format("{}: the {} engine does not support {} (use bytespin)",
-                                             origin, text, to_string(model)));
-  }
+  check_model(*named, model, origin);
   if (traits(*named).studies && !able(*named)) {
+    const auto other = [&](const EngineTraits& one) { return able(one.kind); };
     throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates (use {})", origin,
-                                             text, to_string(*cluster), engines_with(*cluster)));
+                                             text, to_string(*cluster), engines_with(other)));
   }
   return *named;
+}
+
+void check_model(EngineKind engine, const Model& model, const std::string& origin) {
+  if (has(engine, model)) return;
+  const auto other = [&](const EngineTraits& one) { return has(one.kind, model); };
+  throw Error(ExitCode::usage,
+              fmt::format("{}: the {} engine does not support {} (use {})", origin,
+                          to_string(engine), to_string(model), engines_with(other)));
 }
 
 void check_compares_schedules(const Model& model, const std::string& origin,
@@ -228,11 +233,14 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
   const std::uint64_t word = traits(engine).word;
   if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
+  const auto any_number = [](const EngineTraits& other) {
+    return other.studies && other.word == 1;
+  };
   throw Error(
       ExitCode::usage,
-      fmt::format("{}: {} is not a multiple of {} (next: {}; the bytespin engine supports any "
+      fmt::format("{}: {} is not a multiple of {} (next: {}; the {} engine supports any "
                   "number)",
-                  origin, replicas, word, replicas / word * word + word));
+                  origin, replicas, word, replicas / word * word + word, engines_with(any_number)));
 }
 
 }  // namespace rewise

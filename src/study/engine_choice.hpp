@@ -42,12 +42,15 @@ LocalUpdate local_update_for(int dim);
 // Throws Error(usage), with `origin` in front, unless every extent is even and at least 4 and their
 // product is at most 2^32 - 1.
 void check_extents(const std::vector<std::uint32_t>& extents, const std::string& origin);
-// Resolves "multispin", "bytespin" or "auto". Auto is multispin if it supports the model and the
-// cluster update (nothing: schedules without any), else bytespin. Throws Error(usage) if the named
-// engine does not support them.
+enum class NamedEngines { of_studies, all };
+// Resolves the name of an engine, or "auto": the first engine of the registry that runs studies and
+// supports the model and the cluster update (nothing: schedules without any). Throws Error(usage)
+// if the named engine does not support them or is not allowed.
 EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
-                         bool bitlattice = false);
+                         NamedEngines allowed = NamedEngines::of_studies);
+// Throws Error(usage) if the engine does not support the model.
+void check_model(EngineKind engine, const Model& model, const std::string& origin);
 // Throws Error(usage) for a model whose order parameter is not m, since schedules are compared by
 // m. `advice`: what to do.
 void check_compares_schedules(const Model& model, const std::string& origin,
@@ -70,7 +73,7 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
 // Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;
 // returns any other text unchanged.
 std::string engine_name_now(const std::string& text, const std::string& origin);
-// The multispin engine needs a multiple of 32 replicas, the bits of its word.
+// Throws Error(usage) unless `replicas` is a multiple of EngineTraits::word.
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 
 }  // namespace rewise

@@ -26,12 +26,6 @@ const EngineFactory& factory(EngineKind engine) {
   throw Error(ExitCode::internal, "unknown engine");
 }
 
-EngineKind sharing_engine() {
-  return std::ranges::find_if(engine_registry(),
-                              [](const auto& one) { return factory(one.kind).shares(); })
-      ->kind;
-}
-
 std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
                                     const std::vector<std::uint32_t>& extents,
                                     const EngineSpec& spec, const EngineOptions& options) {
@@ -61,18 +55,22 @@ std::unique_ptr<Subdomain> make_subdomain(std::span<const std::uint8_t> spec_byt
   return factory(engine).make_subdomain(spec_bytes, ranks, options);
 }
 
-std::any choose_methods(const MethodWords& words, EngineKind engine,
-                        std::optional<ClusterUpdate> cluster, int dim) {
+UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+                             std::optional<ClusterUpdate> cluster, int dim) {
   const MethodSet* const own = factory(engine).methods;
+  const auto has_methods = [](const EngineTraits& one) {
+    return factory(one.kind).methods != nullptr;
+  };
   for (const auto& [option, word] : words) {
     if (word.empty() || own != nullptr) continue;
-    throw Error(ExitCode::usage,
-                fmt::format("{}: requires --engine bytespin, not {}", option, to_string(engine)));
+    throw Error(ExitCode::usage, fmt::format("{}: requires --engine {}, not {}", option,
+                                             engines_with(has_methods), to_string(engine)));
   }
-  return own != nullptr ? own->parse(words, cluster, dim) : std::any{};
+  return own != nullptr ? own->parse(words, cluster, dim) : UpdateMethods{};
 }
 
-std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda, bool shared) {
+std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
+                           bool shared) {
   const MethodSet* const own = factory(engine).methods;
   return own != nullptr ? own->why_not(methods, on_cuda, shared) : "";
 }
@@ -80,22 +78,22 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
 void check_task_engine(const TaskSpec& spec) {
   if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
   if (!traits(spec.engine).regular_only) return;
-  const auto refuse = [&](const std::string& what, const char* others) {
+  const auto able = [&](const EngineTraits& engine) {
+    return !engine.regular_only && has(engine.kind, spec.model) &&
+           (shared_ranks() == nullptr || shares_replicas(engine));
+  };
+  const auto refuse = [&](const std::string& what, const char* more = "") {
     throw Error(ExitCode::usage,
                 fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
-                            "spins on regular lattices only (use --engine {})",
-                            what, to_string(spec.engine), others));
+                            "spins on regular lattices only (use --engine {}{})",
+                            what, to_string(spec.engine), engines_with(able), more));
   };
-  // Several devices or ranks share lattices of the bytespin engine.
-  const char* const others = shared_ranks() != nullptr ? "bytespin" : "multispin or bytespin";
-  if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p), others);
-  if (spec.imported != nullptr) refuse("an imported graph", others);
-  if (!has(spec.engine, spec.model)) {
-    refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
-  }
+  if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p));
+  if (spec.imported != nullptr) refuse("an imported graph");
+  if (!has(spec.engine, spec.model)) refuse(fmt::format("model {}", to_string(spec.model.kind)));
   if (spec.schedule.cluster > 0) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
-           "multispin or bytespin, or a schedule such as 1:0");
+           ", or a schedule such as 1:0");
   }
   factory(spec.engine).check_extents(spec.graph.extents);
 }

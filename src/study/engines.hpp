@@ -13,8 +13,8 @@
 namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
-// The first engine whose replicas can be divided among ranks or devices.
-EngineKind sharing_engine();
+// Whether its replicas can be divided among ranks or devices.
+inline bool shares_replicas(const EngineTraits& engine) { return factory(engine.kind).shares(); }
 
 // `graph` must outlive the engine. nullptr selects the regular lattice of `extents`; it requires
 // EngineTraits::regular_only. If ranks share replicas (shared_ranks.hpp), the engine divides its
@@ -31,10 +31,10 @@ std::unique_ptr<EngineBatch> make_batch(EngineKind engine, std::span<const Batch
                                         const EngineOptions& options);
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
 // method is unknown or belongs to another cluster update.
-std::any choose_methods(const MethodWords& words, EngineKind engine,
-                        std::optional<ClusterUpdate> cluster, int dim);
+UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+                             std::optional<ClusterUpdate> cluster, int dim);
 // Returns why a device, or ranks that share a replica, cannot use these methods; "" if they can.
-std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_cuda,
+std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
                            bool shared = false);
 
 // Creates the subdomain of this rank from the description that the engine on rank 0 sends.

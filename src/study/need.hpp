@@ -31,7 +31,7 @@ double state_bytes(const TaskSpec& spec);
 // Whether the final state is gathered from the ranks into the task's own file.
 bool gathers_state(const TaskSpec& spec, FinalState wanted);
 // Bytes of its files, within a factor of 2.
-double disk_need(const TaskSpec& spec, FinalState wanted = FinalState::automatic);
+double disk_need(const TaskSpec& spec, FinalState wanted);
 
 // Memory that this process may still allocate, and the limit that determines it: the machine's free
 // memory, a control group, or the address space (ulimit -v).

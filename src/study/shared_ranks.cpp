@@ -107,7 +107,8 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     }
     if (!cuda) return own;
     const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
-    own.device = device_of_rank(text, sharing_engine(), "--device", 0).devices.front().index;
+    own.device =
+        device_of_rank(text, engine_with(shares_replicas), "--device", 0).devices.front().index;
     return own;
   };
   const auto make = [&](std::span<const std::uint8_t> spec_bytes) {

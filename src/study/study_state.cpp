@@ -263,6 +263,34 @@ void refuse_another(const Held& held, const std::string& name, const Owner& mine
 
 }  // namespace
 
+FolderLock::FolderLock(const fs::path& folder) {
+  const fs::path path = folder / ".study.lock";
+  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  file_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
+  if (file_ < 0) file_ = ::open(path.c_str(), flags | O_RDONLY);  // file of another user
+}
+
+FolderLock::~FolderLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+bool FolderLock::take(int operation) {
+  held_ = works() && syscalls().flock(file_, operation | LOCK_NB) == 0;
+  if (works() && !held_ && errno != EWOULDBLOCK && errno != EINTR) {
+    ::close(file_);
+    file_ = -1;
+  }
+  return held_;
+}
+
+bool FolderLock::exclusive() { return take(LOCK_EX); }
+bool FolderLock::shared() { return take(LOCK_SH); }
+
+void FolderLock::release() {
+  if (held_) syscalls().flock(file_, LOCK_UN);
+  held_ = false;
+}
+
 StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string command)
     : folder_(std::move(folder)),
       config_(config),
@@ -270,21 +298,6 @@ StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string
       resolved_(to_toml(config)) {
   hash_ = configuration_hash(command_, resolved_);
   for (const fs::path& file : config_.files) graph_files_.push_back(content(file));
-}
-
-StudyFolder::StudyFolder(StudyFolder&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      config_(std::move(other.config_)),
-      command_(std::move(other.command_)),
-      resolved_(std::move(other.resolved_)),
-      hash_(std::move(other.hash_)),
-      graph_files_(std::move(other.graph_files_)),
-      lock_(std::exchange(other.lock_, -1)),
-      locked_(std::exchange(other.locked_, false)),
-      ranks_(std::move(other.ranks_)) {}
-
-StudyFolder::~StudyFolder() {
-  if (lock_ >= 0) ::close(lock_);
 }
 
 bool StudyFolder::holds_study() const { return file_exists(folder_ / "study.toml"); }
@@ -332,29 +345,18 @@ bool StudyFolder::leads() const {
 // All processes with the same configuration hold the lock shared. A process with another
 // configuration holds it exclusively while it writes that configuration.
 void StudyFolder::lock() {
-  const fs::path path = folder_ / ".study.lock";
-  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
-  if (lock_ < 0) lock_ = ::open(path.c_str(), flags | O_RDONLY);  // file of another user
+  lock_ = std::make_unique<FolderLock>(folder_);
   const auto begin = std::chrono::steady_clock::now();
   int others = 0;  // consecutive tries that met another configuration
-  while (lock_ >= 0) {
-    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) {
-      write_configuration();
-      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;  // another process may lock in between
-    } else if (errno != EWOULDBLOCK && errno != EINTR) {
-      break;
-    } else {
-      locked_ = ::flock(lock_, LOCK_SH | LOCK_NB) == 0;
-    }
+  while (lock_->works()) {
+    if (lock_->exclusive()) write_configuration();
+    lock_->shared();  // may fail after exclusive(), too: another process may lock in between
+    if (!lock_->works()) break;
     const std::string held = text_of(folder_ / "study.toml");
     const auto head = read_head(held);
-    if (locked_ && head && head->hash == hash_) return;
-    if (locked_) {
-      ::flock(lock_, LOCK_UN);
-      locked_ = false;
-      ++others;
-    }
+    if (lock_->held() && head && head->hash == hash_) return;
+    if (lock_->held()) ++others;
+    lock_->release();
     // The lock's holder may be about to write another configuration, but this takes little time.
     const bool busy = others >= 20 || std::chrono::steady_clock::now() - begin > 10s;
     if (busy && !head) {
@@ -417,7 +419,7 @@ void StudyFolder::write_configuration() {
 }
 
 void StudyFolder::check_still_ours() const {
-  if (locked_) return;
+  if (lock_ && lock_->held()) return;
   const std::string held = text_of(folder_ / "study.toml");
   const auto head = read_head(held);
   if (head && head->hash == hash_) return;

@@ -26,14 +26,34 @@
 
 namespace rewise {
 
+// The lock of DIR/.study.lock, which is created if possible. No call waits; each replaces the lock
+// that is held.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+  bool exclusive();  // whether it is held now
+  bool shared();
+  void release();
+  bool held() const { return held_; }
+  // False if the file cannot be opened or the file system has no locks. Then none is ever held.
+  bool works() const { return file_ >= 0; }
+
+ private:
+  bool take(int operation);
+
+  int file_ = -1;
+  bool held_ = false;
+};
+
 class StudyFolder {
  public:
   // `command`: "tc" or "sweep". Only reads: the constructor digests the files of imported graphs
   // before graphs are built from them.
   StudyFolder(std::filesystem::path folder, const StudyConfig& config, std::string command);
-  StudyFolder(StudyFolder&& other) noexcept;
-  StudyFolder& operator=(StudyFolder&&) = delete;
-  ~StudyFolder();
 
   const std::filesystem::path& path() const { return folder_; }
   const StudyConfig& config() const { return config_; }
@@ -72,9 +92,8 @@ class StudyFolder {
   StudyConfig config_;
   std::string command_, resolved_, hash_;
   std::vector<std::string> graph_files_;  // digests, by [config_.files]
-  int lock_ = -1;                         // descriptor of .study.lock
-  bool locked_ = false;                   // whether .study.lock is held
-  std::unique_ptr<RankPresence> ranks_;   // after claim()
+  std::unique_ptr<FolderLock> lock_;      // after claim(), as is ranks_
+  std::unique_ptr<RankPresence> ranks_;
 };
 
 // Whether `file` exists and is not older than `other`.

@@ -12,7 +12,6 @@
 
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 
 namespace {
@@ -48,7 +47,7 @@ std::unique_ptr<Engine> make(const Graph& graph, double temperature, int device,
   EngineOptions options;
   options.device = device;
   options.threads = 1;
-  options.methods = MultispinMethods{form};
+  options.methods = {.wolff_form = form};
   return make_multispin_engine(graph, spec, options);
 }
 

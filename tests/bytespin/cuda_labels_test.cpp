@@ -59,7 +59,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  options.methods = BytespinMethods{.label = choice.method, .label_tile = choice.tile};
+  options.methods = {.label = choice.method, .label_tile = choice.tile};
   return make_bytespin_engine(graph, spec, options);
 }
 

@@ -60,8 +60,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, const
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  if (device >= 0 || run.method == WolffMethod::ccl)
-    options.methods = BytespinMethods{.wolff = run.method};
+  if (device >= 0 || run.method == WolffMethod::ccl) options.methods = {.wolff = run.method};
   return make_bytespin_engine(graph, spec, options);
 }
 

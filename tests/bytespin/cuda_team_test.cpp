@@ -85,7 +85,7 @@ std::unique_ptr<Engine> on_team(const Graph& graph, const Run& run, const std::v
                                 LabelMethod method = LabelMethod::fast) {
   EngineOptions options;
   options.devices = team;
-  options.methods = BytespinMethods{.label = method};
+  options.methods = {.label = method};
   return make_bytespin_engine(graph, spec_of(run), options);
 }
 
@@ -233,9 +233,9 @@ TEST_CASE("several devices: unsupported settings are refused", "[gpu]") {
   CHECK_NOTHROW(sweeps->advance({1, 0}, 2));
   CHECK_THROWS_AS(sweeps->advance({1, 1}, 2), Error);
   CHECK_THROWS_AS(make_bytespin_engine(irregular_graph(500), spec_of(run), options), Error);
-  options.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
+  options.methods = {.label = LabelMethod::self_label_sew};
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec_of(run), options), Error);
-  options.methods = BytespinMethods{.label = LabelMethod::fast};
+  options.methods = {.label = LabelMethod::fast};
   options.devices = {0, 999};
   CHECK_THROWS_AS(make_bytespin_engine(graph, spec_of(run), options), Error);
 }

@@ -31,7 +31,7 @@ std::unique_ptr<Engine> engine(const Graph& graph, const EngineSpec& spec, int d
                                WolffMethod method = automatic) {
   EngineOptions options;
   options.device = device;
-  options.methods = BytespinMethods{.wolff = method};
+  options.methods = {.wolff = method};
   return make_bytespin_engine(graph, spec, options);
 }
 

@@ -7,7 +7,6 @@
 #include "graphs/graph.hpp"
 #include "src/base/error.hpp"
 #include "src/bytespin/bytespin.hpp"
-#include "src/bytespin/methods.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
 
@@ -137,7 +136,7 @@ TEST_CASE("unsupported settings are usage errors") {
   CHECK(code_of(spec, {}) == ExitCode::done);
   CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
   EngineOptions options;
-  options.methods = BytespinMethods{.wolff = WolffMethod::persistent};  // CUDA only
+  options.methods = {.wolff = WolffMethod::persistent};  // CUDA only
   CHECK(code_of(spec, options) == ExitCode::usage);
 }
 

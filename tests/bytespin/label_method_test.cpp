@@ -40,7 +40,7 @@ Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, Label
   spec.cluster = cluster;
   EngineOptions options;
   options.threads = 1;
-  options.methods = BytespinMethods{WolffMethod::ccl, method, tile};
+  options.methods = {.wolff = WolffMethod::ccl, .label = method, .label_tile = tile};
   const auto engine = make_bytespin_engine(graph, spec, options);
   engine->advance({0, 1}, 4);
   Trace trace{engine->trajectory_hash(), {}};
@@ -99,7 +99,7 @@ TEST_CASE("a tile size for a method without tiles is a usage error") {
     EngineSpec spec;
     spec.betas = {0.4};
     EngineOptions options;
-    options.methods = BytespinMethods{.label = method, .label_tile = tile};
+    options.methods = {.label = method, .label_tile = tile};
     try {
       make_bytespin_engine(graph, spec, options);
     } catch (const Error& error) {

@@ -186,7 +186,7 @@ TEST_CASE("the bonds across tiles within a slab are listed once by its rank") {
 TEST_CASE("updates and methods that several devices can share") {
   const auto why = [](std::vector<std::uint32_t> extents, ClusterUpdate cluster,
                       LabelMethod method) {
-    return bytespin::why_no_team(extents, cluster, BytespinMethods{.label = method});
+    return bytespin::why_no_team(extents, cluster, {.label = method});
   };
   CHECK(why({64, 32}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());
   CHECK(why({128, 4, 4}, ClusterUpdate::swendsen_wang, LabelMethod::fast).empty());

@@ -83,7 +83,7 @@ TEST_CASE("bytespin over ranks on CUDA: label methods kalentev and fast give the
     one->advance({1, 3}, 2);
     const Seen expected = look(*one);
     EngineOptions options = on(0);
-    options.methods = BytespinMethods{.label = LabelMethod::kalentev};
+    options.methods = {.label = LabelMethod::kalentev};
     for (const int ranks : {1, 2, 3}) {
       INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
@@ -140,7 +140,7 @@ TEST_CASE("bytespin over ranks on CUDA: errors of unsupported settings", "[gpu]"
     with_ranks(3, build_graph({{64, 64}, 0, Rule::rewire, 1}), spec, on(0), advance);
   });
   EngineOptions sewn = on(0);
-  sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
+  sewn.methods = {.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage,
          "ranks that share a replica support the label method fast or kalentev "
          "only, not self-label+sew",

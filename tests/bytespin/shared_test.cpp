@@ -100,7 +100,7 @@ TEST_CASE("bytespin over ranks: label methods kalentev and fast give the same tr
     one->advance({0, 5}, 1);
     const Seen expected = look(*one);
     EngineOptions options = with_threads(1);
-    options.methods = BytespinMethods{.label = LabelMethod::kalentev};
+    options.methods = {.label = LabelMethod::kalentev};
     for (const int ranks : {1, 2, 3, 7}) {
       INFO(graph.sites() << " sites, p = " << lattice.p << ", q = " << spec.model.q << ", " << ranks
                          << " ranks");
@@ -148,7 +148,7 @@ TEST_CASE("bytespin over ranks: errors of unsupported settings") {
     with_ranks(2, graph, wolff, with_threads(1), [](Engine& engine) { engine.advance({1, 1}, 1); });
   });
   EngineOptions sewn = with_threads(1);
-  sewn.methods = BytespinMethods{.label = LabelMethod::self_label_sew};
+  sewn.methods = {.label = LabelMethod::self_label_sew};
   expect(ExitCode::usage,
          "ranks that share a replica support the label method fast or kalentev "
          "only, not self-label+sew",

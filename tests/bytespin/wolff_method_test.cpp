@@ -17,7 +17,7 @@ namespace {
 EngineOptions by(WolffMethod method) {
   EngineOptions options;
   options.threads = 1;
-  options.methods = BytespinMethods{.wolff = method};
+  options.methods = {.wolff = method};
   return options;
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("Wolff methods by name") {
         "frontier, frontier-local, persistent, ccl)");
   CHECK(has_cpu(WolffMethod::automatic));
   const auto why_not_on_cpu = [](WolffMethod method) {
-    return bytespin::kMethods.why_not(BytespinMethods{.wolff = method}, false, false);
+    return bytespin::kMethods.why_not({.wolff = method}, false, false);
   };
   CHECK(why_not_on_cpu(WolffMethod::ccl).empty());
   CHECK(why_not_on_cpu(WolffMethod::persistent) ==

@@ -29,6 +29,6 @@ TEST_CASE("a build without CUDA says so") {
 #else
   CHECK_FALSE(report.built_in);
   CHECK(report.devices.empty());
-  CHECK(report.reason_none.find("--preset cuda") != std::string::npos);
+  CHECK(report.reason_none.find("cmake --preset cuda") != std::string::npos);
 #endif
 }

@@ -3,7 +3,6 @@
 // ferromagnet with one sublattice flipped.
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/couplings/coupled_engine.hpp"
-#include "src/bytespin/methods.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/same_moves.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
@@ -57,7 +56,7 @@ Model in_random_field(double width, CouplingKind couplings = CouplingKind::ferro
 
 EngineOptions with_form(int threads, WolffForm form) {
   EngineOptions options = with_threads(threads);
-  options.methods = MultispinMethods{form};
+  options.methods = {.wolff_form = form};
   return options;
 }
 

@@ -79,8 +79,8 @@ TEST_CASE("bytespin trajectories: stopped within cycles and continued equals uni
     CHECK(check_stops(make_bytespin_engine, graph, spec, schedule, options, graph.sites()) >= 10);
   };
   EngineOptions ccl = option(2), tiles = option(1);
-  ccl.methods = BytespinMethods{.wolff = WolffMethod::ccl};
-  tiles.methods = BytespinMethods{.label = LabelMethod::kalentev};
+  ccl.methods = {.wolff = WolffMethod::ccl};
+  tiles.methods = {.label = LabelMethod::kalentev};
   const Graph plane = build_graph({{36, 22}, 0.1, Rule::rewire, 3});
   const Graph listed = imported_graph(hubs(250, 60, 4), "hubs");
   for (const auto local : {LocalUpdate::metropolis, LocalUpdate::glauber}) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdlib>
 
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "src/multispin/multispin_engine.hpp"
 #include "tests/engines/identity_check.hpp"
@@ -22,7 +21,7 @@ namespace {
 EngineOptions option(int threads, WolffForm form = WolffForm::automatic) {
   EngineOptions options;
   options.threads = threads;
-  options.methods = MultispinMethods{form};
+  options.methods = {.wolff_form = form};
   return options;
 }
 
@@ -51,8 +50,7 @@ void check_ways(const Graph& graph, const EngineSpec& spec, const Schedule& sche
   std::vector<Trace> expected;
   for (const EngineOptions& options : all_options(spec.cluster)) {
     INFO(graph.sites() << " sites, threads " << options.threads << ", form "
-                       << static_cast<int>(
-                              methods_from<MultispinMethods>(options.methods).wolff_form));
+                       << static_cast<int>(options.methods.wolff_form));
     const auto engine = make_multispin_engine(graph, spec, options);
     CHECK(engine->threads() == options.threads);
     const auto traces = uninterrupted(*engine, schedule, 6, 2);
@@ -308,8 +306,8 @@ EngineSpec random_spec(double scale) {
 void check_against_reference(const Graph& graph, const EngineSpec& spec) {
   EngineOptions options;
   options.threads = *rc::gen::inRange(1, 6);
-  options.methods = MultispinMethods{
-      *rc::gen::element(WolffForm::automatic, WolffForm::dense, WolffForm::sparse)};
+  options.methods.wolff_form =
+      *rc::gen::element(WolffForm::automatic, WolffForm::dense, WolffForm::sparse);
   const auto engine = make_multispin_engine(graph, spec, options);
   MultispinReference reference(edges_of(graph), colours_of(graph), spec);
   for (int stretch = 0; stretch < 2; ++stretch) {

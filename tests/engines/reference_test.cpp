@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
@@ -41,7 +40,7 @@ void compare_bits(const Graph& graph, const EngineSpec& spec,
   for (const Way& way : kWays) {
     EngineOptions options;
     options.threads = way.threads;
-    options.methods = MultispinMethods{way.form};
+    options.methods = {.wolff_form = way.form};
     engines.push_back(make_multispin_engine(graph, spec, options));
   }
   std::vector<std::uint8_t> spins(graph.sites());

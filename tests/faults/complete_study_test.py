@@ -50,13 +50,14 @@ class InFolder(unittest.TestCase):
         self.tasks = self.study / "tasks"
         (self.place / "s.toml").write_text(STUDY)
 
+    def environment(self, fault):
+        added = {"LD_PRELOAD": OPTIONS.fault_calls, "REWISE_FAULT": fault} if fault else {}
+        return dict(os.environ, REWISE_LEASE_SECONDS=str(LEASE_SECONDS), **added)
+
     def start(self, *options, fault=None):
-        environment = dict(os.environ, REWISE_LEASE_SECONDS=str(LEASE_SECONDS))
-        if fault:
-            environment.update(LD_PRELOAD=OPTIONS.fault_calls, REWISE_FAULT=fault)
         process = subprocess.Popen(
             [OPTIONS.program, "sweep", "s.toml", "--no-plots", "--out", "study", *options],
-            cwd=self.place, env=environment, text=True, stdin=subprocess.DEVNULL,
+            cwd=self.place, env=self.environment(fault), text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -70,14 +71,14 @@ class InFolder(unittest.TestCase):
     def sweep(self, *options, **how):
         return self.end(self.start(*options, **how))
 
-    def look(self, *options):
+    def look(self, *options, **how):
         """The standard output of `rewise study`."""
-        return self.look_at_both(*options)[0]
+        return self.look_at_both(*options, **how)[0]
 
-    def look_at_both(self, *options):
+    def look_at_both(self, *options, fault=None):
         """(standard output, standard error) of `rewise study`."""
         done = subprocess.run([OPTIONS.program, "study", "study", *options], cwd=self.place,
-                              text=True, capture_output=True)
+                              env=self.environment(fault), text=True, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout, done.stderr
 
@@ -271,6 +272,18 @@ class Leftovers(InFolder):
                 self.assertEqual(sorted(self.study.rglob("*")),
                                  sorted([*before, pathlib.Path(held.name)]), options)
             os.unlink(held.name)
+
+    def test_a_file_system_without_locks(self):
+        fault = "flock:1+:ENOLCK"
+        status, out, err = self.sweep(fault=fault)
+        self.assertEqual(status, 0, err)
+        (self.place / "s.toml").write_text(STUDY.replace("graphs = 4", "graphs = 3"))
+        status, out, err = self.sweep(fault=fault)
+        self.assertEqual(status, 0, err)
+        self.assertIn("1 task removed", self.look("--prune", fault=fault))
+        status, again, err = self.sweep()
+        self.assertEqual((status, again), (0, out), err)
+        self.assertIn("\n0 tasks computed", err)
 
     def test_processes_that_begin_while_another_one_ends(self):
         """Each process removes what dead processes left, while slow renames of others are under

@@ -8,7 +8,6 @@
 
 #include "graphs/graph.hpp"
 #include "src/multispin/device_layout.hpp"
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -48,7 +47,7 @@ struct Fleet {
     EngineOptions options;
     options.threads = 2;
     options.device = device;
-    options.methods = MultispinMethods{form};
+    options.methods = {.wolff_form = form};
     return make_multispin_batch(tasks, options);
   }
   std::unique_ptr<Engine> alone(std::size_t k, int device) const {

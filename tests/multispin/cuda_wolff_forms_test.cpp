@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/multispin/methods.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"
@@ -30,7 +29,7 @@ EngineOptions options_of(int device, WolffForm form) {
   EngineOptions options;
   options.threads = 4;
   options.device = device;
-  options.methods = MultispinMethods{form};
+  options.methods = {.wolff_form = form};
   return options;
 }
 

@@ -318,7 +318,7 @@ class Shared(Place):
         other = self.run_line("--engine multispin --size 64 --temperature 2.3", 2)
         self.assertEqual(other.returncode, 64)
         self.assertEqual(
-            other.stderr.count("--share-ranks: requires --engine bitlattice or bytespin"), 1)
+            other.stderr.count("--share-ranks: requires --engine bytespin or bitlattice"), 1)
         wolff = self.run_line("--engine bytespin --size 64 --temperature 2.3", 2)
         self.assertEqual(wolff.returncode, 64)
         self.assertEqual(wolff.stderr.count("swendsen-wang updates only, not wolff"), 1)

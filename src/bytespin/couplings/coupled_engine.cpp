@@ -13,7 +13,6 @@
 #include "src/bytespin/draws.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
-#include "src/bytespin/methods.hpp"
 #include "src/bytespin/replicas.hpp"
 #include "src/engine/couplings.hpp"
 
@@ -348,7 +347,7 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
                 "few-cluster updates support the ferromagnet without a field only (wolff and "
                 "swendsen-wang support couplings and fields)");
   }
-  const auto methods = methods_from<BytespinMethods>(options.methods);
+  const UpdateMethods& methods = options.methods;
   if (methods.wolff != WolffMethod::automatic || methods.label != LabelMethod::fast) {
     throw Error(ExitCode::usage,
                 "--wolff-method and --label-method apply to the ferromagnet without a field only "

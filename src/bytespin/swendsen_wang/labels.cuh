@@ -145,16 +145,15 @@ __device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
 }
 
 // Called by a warp whose lanes hold the words of a tile. Flips the sites whose root's place is set
-// in `flips`. Returns how many sites this lane has flipped. kWide: rows are multiples of 16 sites;
-// a lane processes eight sites of four rows at a time.
+// in `flips`. kWide: rows are multiples of 16 sites; a lane processes eight sites of four rows at a
+// time.
 template <bool kWide>
-__device__ __forceinline__ unsigned flip_sites(const ReplicaLabels& arrays, const TileWord& word,
-                                               const std::uint32_t* flips, std::uint8_t* spins) {
+__device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const TileWord& word,
+                                           const std::uint32_t* flips, std::uint8_t* spins) {
   constexpr unsigned kSites = kWide ? 8 : 2;
   constexpr unsigned kRows = 32 * kSites / kWordSites;
   const unsigned lane = threadIdx.x % 32;
   const unsigned x = kSites * (lane % (kWordSites / kSites));
-  unsigned flipped = 0;
 #pragma unroll 4
   for (unsigned n = 0; n < kTileLanes; n += kRows) {
     const unsigned row = n + lane / (kWordSites / kSites);
@@ -164,23 +163,17 @@ __device__ __forceinline__ unsigned flip_sites(const ReplicaLabels& arrays, cons
     const Site site = first + x;
     if constexpr (kWide) {
       const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
-      const std::uint32_t low = two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
-      const std::uint32_t high = two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
       auto* out = reinterpret_cast<uint2*>(spins + site);
       uint2 eight = *out;
-      eight.x ^= low;
-      eight.y ^= high;
+      eight.x ^= two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
+      eight.y ^= two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
       *out = eight;
-      flipped += static_cast<unsigned>(__popc(low) + __popc(high));
     } else {
       for (unsigned j = 0; j < 2 && x + j < count; ++j) {
-        const std::uint32_t flip = flip_of(flips, arrays.place[site + j]);
-        spins[site + j] ^= static_cast<std::uint8_t>(flip);
-        flipped += flip;
+        spins[site + j] ^= static_cast<std::uint8_t>(flip_of(flips, arrays.place[site + j]));
       }
     }
   }
-  return flipped;
 }
 
 // Called by a warp whose lanes hold the words of a tile. Sets every spin to take(place of its root,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "src/base/error.hpp"
-#include "src/bytespin/methods.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 
 namespace rewise::bytespin {

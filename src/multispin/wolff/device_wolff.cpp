@@ -359,7 +359,7 @@ bool only_dense(const EngineView& engine) {
 }
 WolffForm form_of(std::span<const EngineView> engines, const EngineOptions& options) {
   if (only_dense(engines.front())) return WolffForm::dense;
-  return methods_from<MultispinMethods>(options.methods).wolff_form;
+  return options.methods.wolff_form;
 }
 
 }  // namespace

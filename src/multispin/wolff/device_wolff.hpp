@@ -11,7 +11,6 @@
 #include "src/cuda/device_buffer.hpp"
 #include "src/engine/engine.hpp"
 #include "src/multispin/device_graphs.hpp"
-#include "src/multispin/methods.hpp"
 #include "src/multispin/wolff/wolff_cuda.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
 

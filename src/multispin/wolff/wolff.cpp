@@ -26,7 +26,7 @@ double plane_fraction(const Graph& graph) { return graph.sites() > 1u << 19 ? 0.
 
 WolffUpdate::WolffUpdate(const Graph& graph, const Layout& layout, const Model& model,
                          const EngineOptions& options)
-    : form_(methods_from<MultispinMethods>(options.methods).wolff_form),
+    : form_(options.methods.wolff_form),
       layout_(layout),
       sparse_(graph, layout, model),
       dense_(graph, layout),

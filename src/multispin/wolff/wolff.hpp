@@ -29,7 +29,6 @@
 
 #include "src/base/stop.hpp"
 #include "src/engine/engine.hpp"
-#include "src/multispin/methods.hpp"
 #include "src/multispin/thread_team.hpp"
 #include "src/multispin/wolff/wolff_dense.hpp"
 
