@@ -77,25 +77,27 @@ std::string why_no_methods(EngineKind engine, const std::any& methods, bool on_c
   return own != nullptr ? own->why_not(methods, on_cuda, shared) : "";
 }
 
-void check_task_engine(const TaskSpec& spec) {
+void check_task_engine(const TaskSpec& spec, const SettingNames& names) {
   if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
   if (!traits(spec.engine).regular_only) return;
-  const auto refuse = [&](const std::string& what, const char* others) {
+  const std::string bytespin = names.with("engine", {"bytespin"});
+  // Several devices or ranks share lattices of the bytespin engine.
+  const std::string others =
+      shared_ranks() != nullptr ? bytespin : names.with("engine", {"multispin", "bytespin"});
+  const auto refuse = [&](const std::string& what, const std::string& instead) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
-                            "spins on regular lattices only (use --engine {})",
-                            what, to_string(spec.engine), others));
+                            "spins on regular lattices only (use {})",
+                            what, to_string(spec.engine), instead));
   };
-  // Several devices or ranks share lattices of the bytespin engine.
-  const char* const others = shared_ranks() != nullptr ? "bytespin" : "multispin or bytespin";
   if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p), others);
   if (spec.imported != nullptr) refuse("an imported graph", others);
   if (!has(spec.engine, spec.model)) {
-    refuse(fmt::format("model {}", to_string(spec.model.kind)), "bytespin");
+    refuse(fmt::format("model {}", to_string(spec.model.kind)), bytespin);
   }
   if (spec.schedule.cluster > 0) {
     refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
-           "multispin or bytespin, or a schedule such as 1:0");
+           names.with("engine", {"multispin", "bytespin"}) + ", or a schedule such as 1:0");
   }
   factory(spec.engine).check_extents(spec.graph.extents);
 }
