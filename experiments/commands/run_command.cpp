@@ -209,6 +209,7 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
 }
 
 ExitCode run_run(const RunOptions& options) {
+  const SettingNames names = SettingNames::options();
   TaskJob job{run_spec(options), paths_beside(options.out)};
   job.recompute_damaged = options.recompute_damaged;
   job.final_state = run_final_state(options);
@@ -262,7 +263,7 @@ ExitCode run_run(const RunOptions& options) {
   job.note = [&](const std::string& line) { progress.line(line); };
   std::optional<CheckedRun> of_file;
   job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data);
+    of_file = checked_run(data, names);
     data.results = result_record(data, *of_file);
   };
   std::optional<ErgodicityProblem> unreached;
@@ -302,9 +303,9 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data);
+  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data, names);
   std::vector<std::string> warnings = warnings_of(checked, options.json);
-  if (const std::string line = metropolis_warning(spec, unreached, true); !line.empty()) {
+  if (const std::string line = metropolis_warning(spec, unreached, names); !line.empty()) {
     warnings.push_back(line);
   }
   if (options.json) {

@@ -80,7 +80,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   job.note = [&](const std::string& line) { notes.push_back(line); };
   std::optional<CheckedRun> of_file;
   job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data);
+    of_file = checked_run(data, SettingNames::arguments());
     data.results = result_record(data, *of_file);
   };
   TaskResult result = run_task(std::move(job), run);
@@ -91,7 +91,8 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
     throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));
   }
   result.data.configuration = configuration_of(spec);
-  const Notes warnings = notes_of(of_file ? *of_file : checked_run(result.data));
+  const Notes warnings =
+      notes_of(of_file ? *of_file : checked_run(result.data, SettingNames::arguments()));
   notes.insert(notes.end(), warnings.begin(), warnings.end());
   return std::move(result.data);
 }

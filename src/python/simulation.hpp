@@ -58,7 +58,7 @@ inline bool on_device(const EngineOptions& options) {
   return !options.devices.empty() || options.device >= 0;
 }
 
-// Problems of the results, in the words of `rewise run`, without undetermined_tau().
+// Problems of the results, without undetermined_tau().
 Notes notes_of(const CheckedRun& run);
 
 // `rewise run` without its output: equal settings give an equal trajectory hash. Throws Error.
