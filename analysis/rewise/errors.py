@@ -60,11 +60,9 @@ class TauWarning(RuntimeWarning):
 
 
 def warn(notes, category=RuntimeWarning):
-    """Issues a warning for each line of `notes` that begins with "warning: ". Returns these lines,
-    without this prefix and in the words of this package. The warning points to the code that called
-    this package."""
-    found = [as_arguments(note.removeprefix("warning: ")) for note in notes
-             if note.startswith("warning: ")]
+    """Issues a warning for each line of `notes` that begins with "warning: ". Returns these lines
+    without this prefix. The warning points to the code that called this package."""
+    found = [note.removeprefix("warning: ") for note in notes if note.startswith("warning: ")]
     folder, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(folder):
         frame, level = frame.f_back, level + 1
@@ -89,9 +87,10 @@ _ENGINES = re.compile(r'(engine="\w+") or (multispin|bytespin|bitlattice)\b')
 
 
 def as_arguments(text, renamed=()):
-    """Replaces options of the program in a message by arguments of this package: "--equilibrate"
-    becomes equilibrate, "--start mixed" start="mixed", "--exchange" exchange=True. `renamed`:
-    further names of options -> names of arguments."""
+    """Replaces options of the program in the message of an error by arguments of this package, for
+    errors of processes and for those of engines and files, which name options always:
+    "--wolff-method" becomes wolff_method, "--start mixed" start="mixed", "--exchange"
+    exchange=True. `renamed`: further names of options -> names of arguments."""
     names = _RENAMED | dict(renamed)
 
     def argument(found):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, arguments
-from .errors import AbsentError, TauWarning, UsageError, as_arguments, module, warn
+from .errors import AbsentError, TauWarning, UsageError, module, warn
 from .files import Named, unpacked, with_current_names, with_error
 
 # (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
@@ -331,7 +331,7 @@ class Results:
     @property
     def reasons(self) -> list[list[str]]:
         """[temperature]: why the status is not "ok", and what to do; a list of lines."""
-        return [[as_arguments(line) for line in lines] for lines in self._estimates["reasons"]]
+        return [list(lines) for lines in self._estimates["reasons"]]
 
     def candidate(self, name: str) -> Observable:
         """The estimate of an observable, also at temperatures where a check failed."""

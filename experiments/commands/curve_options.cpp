@@ -11,7 +11,6 @@
 #include "src/base/count_text.hpp"
 #include "src/study/config.hpp"
 #include "src/study/device_choice.hpp"
-#include "src/study/engine_choice.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
 
@@ -37,43 +36,31 @@ std::pair<double, double> parse_fit(const std::string& text) {
 }
 
 CurveSpec make_spec(const CurveOptions& o) {
+  TaskRequest request = o.task;
+  request.model = read_model(o);
+  request.lattice = lattice_spec(o);
+  request.lattice.p = parse_p(o.p, "--p");
+  request.temperatures = read_temperatures(o.temperature, request.exchange);
   CurveSpec spec;
-  spec.graph = lattice_spec(o);
-  if (o.temperature.empty()) {
-    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
-  }
-  spec.graph.p = parse_p(o.p, "--p");
-  spec.graphs = static_cast<std::uint32_t>(o.graphs);
-  spec.temperatures = read_temperatures(o.temperature, o.exchange);
-  spec.schedule.exchange = o.exchange;
-  spec.schedule.houdayer = o.houdayer;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  spec.model = read_model(o);
-  check_shortcut_couplings(spec.model, spec.graph.p);
-  // All schedules use one engine: that of the first one or, if it does not support a later one, the
-  // engine of that one.
-  bool chosen = false;
+  // All schedules use one engine: the default one or, if it does not support a schedule, the engine
+  // of the first such schedule.
   for (const Updates& mix : spec.mixes) {
-    const auto cluster = needed_cluster(mix.schedule, mix.cluster);
-    const EngineKind engine = choose_engine(o.engine, spec.model, cluster, "--engine");
-    if (!chosen || (cluster && !has(spec.engine, *cluster))) spec.engine = engine;
-    chosen = true;
+    // Metropolis for mixes that name no local update, also on chains.
+    request.updates = {mix.schedule, mix.cluster, LocalUpdate::metropolis};
+    const TaskSpec task = task_spec(request, SettingNames::options());
+    if (spec.engine == kDefaultEngine) static_cast<TaskSpec&>(spec) = task;
   }
-  if (o.exchange) spec.engine = engine_with_exchange(spec.engine, o.engine, "--engine");
-  check_replicas(spec.engine, o.replicas, "--replicas");
-  spec.replicas = static_cast<std::uint32_t>(o.replicas);
-  if (o.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
-  spec.seed = o.own_seed ? o.seed : default_seed(spec.graph);
+  spec.graphs = static_cast<std::uint32_t>(o.graphs);
   const bool words = traits(spec.engine).word > 1;
   const char* usual = words && !spec.model.is_ferromagnet() ? "1:0" : "1:8";
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
-  spec.prepare.schedule.exchange = o.exchange;
-  spec.prepare.schedule.houdayer = o.houdayer;
-  for (Updates& mix : spec.mixes) {
-    mix.schedule.exchange = o.exchange;
-    mix.schedule.houdayer = o.houdayer;
-  }
-  spec.equilibrate = o.equilibrate;
+  const auto add_moves = [&](Schedule& schedule) {
+    schedule.exchange = request.exchange;
+    schedule.houdayer = request.houdayer;
+  };
+  add_moves(spec.prepare.schedule);
+  for (Updates& mix : spec.mixes) add_moves(mix.schedule);
   spec.steps = o.steps;
   spec.timings = static_cast<std::uint32_t>(o.timings);
   spec.points = o.points;
@@ -126,7 +113,7 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
     refuse_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
   }
   tell_device(device);
-  if (const auto range = exchange_range(options.temperature, options.exchange)) {
+  if (const auto range = exchange_range(options.temperature, options.task.exchange)) {
     // Chosen as by `run`, for the first graph and the first schedule.
     TaskRun run;
     run.engine.threads = spec.threads;
@@ -173,11 +160,11 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
-  add_key(app, "sampling.replicas", o.replicas, 2, setting("sampling.replicas").most);
+  add_key(app, "sampling.replicas", o.task.replicas, 2, setting("sampling.replicas").most);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed,
           "for spins and updates [that of the first graph, --graph-seed]");
   begin_group(app, "Machine");
-  add_key(app, "sampling.engine", o.engine);
+  add_key(app, "sampling.engine", o.task.engine);
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));
   add_key(app, "run.time_limit", o.time_limit);
@@ -192,14 +179,14 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
   add_text(app, "--prepare", o.prepare, "MIX",
            "schedule of the equilibration [1:8; 1:0 with couplings in\nthe multispin engine]");
-  add_whole(app, "--equilibrate", o.equilibrate, 0, std::uint64_t{1} << 32,
+  add_whole(app, "--equilibrate", o.task.equilibrate, 0, std::uint64_t{1} << 32,
             "cycles with the schedule --prepare before the curves\nbegin");
 }
 
 AddedCommand curve_command(CLI::App& app, std::shared_ptr<CurveOptions> options,
                            const std::string& name, CurveMeasurement measure) {
   return {&app, [&app, options = std::move(options), name, measure = std::move(measure)] {
-            options->own_seed = is_given(app, "--seed");
+            if (is_given(app, "--seed")) options->task.seed = options->seed;
             return run_curves(*options, name, measure);
           }};
 }

@@ -10,18 +10,18 @@
 #include "experiments/console/shared_options.hpp"
 #include "src/curves/curve_spec.hpp"
 #include "src/study/progress.hpp"
+#include "src/study/task_request.hpp"
 
 namespace rewise {
 
 struct CurveOptions : LatticeOptions, ModelOptions {
-  std::uint64_t graphs = 1, replicas = 32, seed = 1, threads = 0;
-  std::uint64_t equilibrate = 200, steps = 100, points = 60, origins = 10, measure = 1000,
-                timings = 3;
-  std::string temperature, schedule, prepare;
-  std::string engine = "auto", device = "auto", fit = "10:0", out, time_limit;
-  bool exchange = false, houdayer = false, linear = false, json = false, plots = true,
-       overwrite = false;
-  bool own_seed = true;  // false: --seed is not given
+  CurveOptions() { task.equilibrate = 200; }
+
+  TaskRequest task;  // options that are not members below; curve_command() adds the others
+  std::uint64_t graphs = 1, seed = 1, threads = 0;
+  std::uint64_t steps = 100, points = 60, origins = 10, measure = 1000, timings = 3;
+  std::string temperature, schedule, prepare, device = "auto", fit = "10:0", out, time_limit;
+  bool linear = false, json = false, plots = true, overwrite = false;
 };
 
 // Common options: lattice, temperatures, schedules, engine and output. `temperatures`: more help of

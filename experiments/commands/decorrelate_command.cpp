@@ -39,8 +39,8 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   CLI::App& app = add_command(program, "decorrelate", kDecorrelateAbout, kDecorrelateExamples);
   add_curve_options(app, *options, "1:0,8:1,1:1,1:8,0:1",
                     "; with --exchange FROM:TO chooses temperatures with an acceptance of 0.3");
-  add_key(app, "sampling.exchange", options->exchange);
-  add_key(app, "sampling.houdayer", options->houdayer);
+  add_key(app, "sampling.exchange", options->task.exchange);
+  add_key(app, "sampling.houdayer", options->task.houdayer);
   add_prepare_options(app, *options);
   add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag, in steps");
   add_whole(app, "--points", options->points, 2, 100000,

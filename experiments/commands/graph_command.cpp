@@ -79,7 +79,7 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
   }
   GraphSpec spec = lattice_spec(options, ", or --from FILE");
   spec.p = parse_p(options.p, "--p");
-  check_shortcut_couplings(model, spec.p);
+  check_shortcut_couplings(model, spec.p, SettingNames::options());
   spec.bare = options.bare;
   return build_graph(spec);
 }

@@ -209,9 +209,7 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
 }
 
 ExitCode run_run(const RunOptions& options) {
-  if (options.temperature.empty()) {
-    throw Error(ExitCode::usage, "--temperature is missing (one or more, such as 2.3,2.4)");
-  }
+  const SettingNames names = SettingNames::options();
   TaskJob job{run_spec(options), paths_beside(options.out)};
   job.recompute_damaged = options.recompute_damaged;
   job.final_state = run_final_state(options);
@@ -224,14 +222,14 @@ ExitCode run_run(const RunOptions& options) {
   const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
                                              cpu_seconds(spec, run.engine.threads));
   device.devices.front().choose(run.engine);
-  const bool tunes = !options.updates.schedule && has_cluster_updates(spec.engine);
+  const bool tunes = !options.task.updates.schedule && has_cluster_updates(spec.engine);
   check_device(run.engine, options, spec, tunes);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
   const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
-  const auto range = exchange_range(options.temperature, options.exchange);
+  const auto range = exchange_range(options.temperature, options.task.exchange);
   if (range) {
     spec.temperatures = options.dry_run ? likely_exchange_ladder(*range, site_count(spec))
                                         : choose_temperatures(spec, *range, run);
@@ -253,7 +251,7 @@ ExitCode run_run(const RunOptions& options) {
   tell_device(device);
   if (this_rank().rank == 0) tell_interactions(spec);
   if (tunes) {
-    spec.set(automatic_schedule(job, !options.updates.cluster, run));
+    spec.set(automatic_schedule(job, !options.task.updates.cluster, run));
   }
 
   if (job.paths) {  // remove temporary files of a killed run
@@ -265,7 +263,7 @@ ExitCode run_run(const RunOptions& options) {
   job.note = [&](const std::string& line) { progress.line(line); };
   std::optional<CheckedRun> of_file;
   job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data);
+    of_file = checked_run(data, names);
     data.results = result_record(data, *of_file);
   };
   std::optional<ErgodicityProblem> unreached;
@@ -305,9 +303,9 @@ ExitCode run_run(const RunOptions& options) {
     case TaskOutcome::finished:
       break;
   }
-  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data);
+  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data, names);
   std::vector<std::string> warnings = warnings_of(checked, options.json);
-  if (const std::string line = metropolis_warning(spec, unreached, true); !line.empty()) {
+  if (const std::string line = metropolis_warning(spec, unreached, names); !line.empty()) {
     warnings.push_back(line);
   }
   if (options.json) {

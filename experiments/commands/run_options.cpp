@@ -36,10 +36,10 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_temperatures(app, o.temperature,
                    "; with --exchange, FROM:TO chooses temperatures with an acceptance of 0.3");
   add_key(app, "sampling.schedule", o.schedule);
-  add_key(app, "sampling.replicas", o.replicas, "[bitlattice: 1]");
-  add_key(app, "sampling.equilibrate", o.equilibrate);
-  add_key(app, "sampling.measure", o.measure, 1, setting("sampling.measure").most);
-  add_key(app, "sampling.every", o.every);
+  add_key(app, "sampling.replicas", o.task.replicas, "[bitlattice: 1]");
+  add_key(app, "sampling.equilibrate", o.task.equilibrate);
+  add_key(app, "sampling.measure", o.task.measure, 1, setting("sampling.measure").most);
+  add_key(app, "sampling.every", o.task.every);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed, kSeedHelp);
   add_text(app, "--start", o.start, "WORD",
            "mixed (half cold, half hot), cold (ordered) or hot\n(random)");
@@ -48,14 +48,14 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.cluster", o.cluster, "[auto with schedule auto, else wolff]");
   add_key(app, "sampling.few_cluster_tile", o.seed_tile);
   add_key(app, "sampling.few_cluster_flip", o.flip);
-  add_key(app, "sampling.exchange", o.exchange);
-  add_key(app, "sampling.houdayer", o.houdayer);
+  add_key(app, "sampling.exchange", o.task.exchange);
+  add_key(app, "sampling.houdayer", o.task.houdayer);
   add_key(app, "sampling.staggered", o.staggered);
 }
 
 void add_machine_options(CLI::App& app, RunOptions& o) {
   begin_group(app, "Machine");
-  add_key(app, "sampling.engine", o.engine,
+  add_key(app, "sampling.engine", o.task.engine,
           "bitlattice: one bit per site, for one large lattice, schedule M:0, p = 0; with "
           "--share-ranks, auto is bitlattice or bytespin");
   add_key(
@@ -97,7 +97,7 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
     throw Error(ExitCode::usage,
                 "--share-ranks: ranks can share lattices only, not a graph from a file");
   }
-  if (!options.updates.schedule) {
+  if (!options.task.updates.schedule) {
     throw Error(ExitCode::usage, "--share-ranks: requires a schedule M:W, not auto");
   }
   if (spec.schedule.cluster == 0) return;
@@ -111,18 +111,10 @@ void check_shared(const TaskSpec& spec, const RunOptions& options) {
   if (!why.empty()) throw Error(ExitCode::usage, "--share-ranks: " + why);
 }
 
-bool runs_regular_only(const RunOptions& options) {
+bool runs_regular_only(const TaskRequest& task) {
   return std::ranges::any_of(engine_registry(), [&](const EngineTraits& engine) {
-    return engine.regular_only && options.engine == engine.name;
+    return engine.regular_only && task.engine == engine.name;
   });
-}
-
-void refuse_few_cluster_options(const CLI::App& app, std::optional<ClusterUpdate> cluster) {
-  for (const char* name : {"--few-cluster-tile", "--few-cluster-flip"}) {
-    if (!is_given(app, name) || cluster == ClusterUpdate::few_cluster) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: requires --cluster few-cluster, not {}", name,
-                                             cluster ? to_string(*cluster) : "auto"));
-  }
 }
 
 }  // namespace
@@ -135,72 +127,52 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
   refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
-  options.updates = choose_updates(options.schedule, options.local, options.cluster, "--", true);
-  if (options.share_ranks && options.exchange) {
+  TaskRequest& task = options.task;
+  task.updates = choose_updates(options.schedule, options.local, options.cluster,
+                                SettingNames::options(), true);
+  if (options.share_ranks && task.exchange) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --exchange");
   }
-  if (options.share_ranks && options.houdayer) {
+  if (options.share_ranks && task.houdayer) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --houdayer");
   }
-  options.own_seed = is_given(app, "--seed");
-  options.engine = engine_name_now(options.engine, "--engine");
-  refuse_few_cluster_options(app, options.updates.cluster);
-  if (options.engine == "auto" && options.share_ranks) {
-    const auto& schedule = options.updates.schedule;
+  if (is_given(app, "--seed")) task.seed = options.seed;
+  if (is_given(app, "--few-cluster-tile")) task.few_cluster_tile = options.seed_tile;
+  if (is_given(app, "--few-cluster-flip")) {
+    task.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+  }
+  if (options.staggered) task.staggered = true;
+  task.start = parse_start(options.start, "--start");
+  task.allowed = NamedEngines::all;
+  task.engine = engine_name_now(task.engine, "--engine");
+  // Ranks cannot share the words of the multispin engine.
+  if (task.engine == "auto" && options.share_ranks) {
+    const auto& schedule = task.updates.schedule;
     const bool bits = schedule && schedule->cluster == 0 &&
                       read_model(options).kind == ModelKind::ising && options.graph.empty() &&
                       parse_p(options.p, "--p") == 0;
-    options.engine =
+    task.engine =
         to_string(bits ? engine_with(&EngineTraits::regular_only) : engine_with(shares_replicas));
   }
-  if (runs_regular_only(options) && !is_given(app, "--replicas")) options.replicas = 1;
+  if (runs_regular_only(task) && !is_given(app, "--replicas")) task.replicas = 1;
 }
 
 TaskSpec run_spec(const RunOptions& options) {
-  TaskSpec spec;
-  spec.model = read_model(options);
+  TaskRequest request = options.task;
+  request.model = read_model(options);
+  request.temperatures = read_temperatures(options.temperature, request.exchange);
   if (!options.graph.empty()) {
-    const bool weights = spec.model.interactions.couplings == CouplingKind::file;
-    spec.imported = std::make_shared<const Graph>(
+    const bool weights = request.model.interactions.couplings == CouplingKind::file;
+    request.graph = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
-    note_couplings_of_run(options.graph, spec.model);
+    note_couplings_of_run(options.graph, request.model);
   } else {
-    spec.graph =
+    request.lattice =
         lattice_spec(options, ", or --graph FILE",
-                     runs_regular_only(options) ? ExtentRules::of_engine : ExtentRules::of_graphs);
-    spec.graph.p = parse_p(options.p, "--p");
-    check_shortcut_couplings(spec.model, spec.graph.p);
+                     runs_regular_only(request) ? ExtentRules::of_engine : ExtentRules::of_graphs);
+    request.lattice.p = parse_p(options.p, "--p");
   }
-  const auto& [schedule, cluster, local] = options.updates;
-  spec.local = local           ? *local
-               : spec.imported ? local_update_for(*spec.imported, spec.model)
-                               : local_update_for(static_cast<int>(options.dim));
-  spec.cluster = cluster.value_or(ClusterUpdate::wolff);
-  spec.few_cluster.tile = static_cast<std::uint32_t>(options.seed_tile);
-  spec.few_cluster.flip = parse_number(options.flip, "--few-cluster-flip");
-  spec.engine = choose_engine(options.engine, spec.model, needed_cluster(schedule, spec.cluster),
-                              "--engine", NamedEngines::all);
-  if (options.exchange) spec.engine = engine_with_exchange(spec.engine, options.engine, "--engine");
-  spec.temperatures = read_temperatures(options.temperature, options.exchange);
-  check_replicas(spec.engine, options.replicas, "--replicas");
-  spec.replicas = static_cast<std::uint32_t>(options.replicas);
-  if (options.houdayer) check_houdayer(spec.model, spec.replicas, "--houdayer");
-  spec.start = parse_start(options.start, "--start");
-  spec.seed = options.own_seed ? options.seed
-                               : default_seed(spec.imported ? spec.imported->spec() : spec.graph);
-  if (schedule) {
-    spec.schedule = *schedule;
-  } else if (!has_cluster_updates(spec.engine)) {
-    spec.schedule = {1, 0};
-  }
-  spec.staggered = measures_staggered(options.staggered ? std::optional(true) : std::nullopt,
-                                      spec.model, spec.imported.get(), "--staggered");
-  spec.schedule.exchange = options.exchange;
-  spec.schedule.houdayer = options.houdayer;
-  spec.equilibrate = options.equilibrate;
-  spec.measure = options.measure;
-  spec.every = options.every;
-  check_task_engine(spec);
+  const TaskSpec spec = task_spec(request, SettingNames::options());
   if (options.share_ranks) check_shared(spec, options);
   return spec;
 }

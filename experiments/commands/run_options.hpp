@@ -7,33 +7,31 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "src/study/config.hpp"
 #include "src/study/parse.hpp"
-#include "src/study/task.hpp"
+#include "src/study/task_request.hpp"
 
 namespace rewise {
 
 struct RunOptions : LatticeOptions, ModelOptions {
-  std::uint64_t replicas = 32, equilibrate = 1000, measure = 1000, every = 1;
+  // Of the options that are not members below. check_run_options() and run_spec() add the others.
+  TaskRequest task;
   std::uint64_t seed = 1, threads = 0, seed_tile = 0;
   GraphFileOptions reading;
   MethodWords methods;
-  std::string graph, temperature, schedule = "1:1";
-  std::string engine = "auto", device = "auto", local = "auto";
-  bool exchange = false, houdayer = false, staggered = false;
-  bool own_seed = true;  // false: --seed is not given
+  std::string graph, temperature, schedule = "1:1", device = "auto", local = "auto";
+  bool staggered = false;
   std::string flip = number_text(FewCluster{}.flip);
   std::string cluster, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   std::string snapshot, snapshot_overlaps;
   bool json = false, dry_run = false, share_ranks = false, recompute_damaged = false;
-  GivenUpdates updates;  // of `schedule`, `local` and `cluster`, by check_run_options()
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Completes the options: `updates`, one replica for the bitlattice engine unless given, and the
-// engine for --share-ranks unless given. Throws Error(usage) for options that exclude each other.
+// Completes `task`, except for its graph, model and temperatures: one replica for the bitlattice
+// engine unless given, and the engine for --share-ranks unless given. Throws Error(usage) for
+// options that exclude each other.
 void check_run_options(const CLI::App& app, RunOptions& options);
 
 // The task. Schedule and cluster update are not set if they are "auto". Throws Error(usage);

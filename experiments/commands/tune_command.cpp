@@ -15,7 +15,6 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/profile.hpp"
 #include "src/base/round_to_digits.hpp"
-#include "src/engine/weighted_graph.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tune_report.hpp"
@@ -27,6 +26,7 @@
 #include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/schema.hpp"
+#include "src/study/task_request.hpp"
 
 namespace rewise {
 namespace {
@@ -67,29 +67,20 @@ More examples:
   rewise tune --dim 3 --size 4 --couplings pm --exchange --temperature 1.0:2.0)";
 
 struct TuneOptions : LatticeOptions, ModelOptions {
+  TaskRequest task;  // options that are not members below; specs() adds the others
   std::uint64_t seed = 1, replicas = 0, threads = 0;
   GraphFileOptions reading;
-  std::string graph, temperature, engine = "auto", device = "auto", local = "auto";
-  std::string cluster = "auto", candidates, budget = "30s";
-  std::string out, study;
+  std::string graph, temperature, device = "auto", local = "auto", cluster = "auto";
+  std::string candidates, budget = "30s", out, study;
   MethodWords methods;
-  bool exchange = false, houdayer = false, json = false, plots = true, keep_all = false,
-       overwrite = false;
-  bool own_seed = true;  // false: --seed is not given
+  bool json = false, plots = true, keep_all = false, overwrite = false;
 };
 
 ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
-EngineKind engine_of(const TuneOptions& options) {
-  const EngineKind engine =
-      choose_engine(options.engine, read_model(options), wanted_cluster(options), "--engine");
-  return options.exchange ? engine_with_exchange(engine, options.engine, "--engine") : engine;
-}
-
-std::vector<ClusterUpdate> clusters(const TuneOptions& options) {
-  const EngineKind engine = engine_of(options);
+std::vector<ClusterUpdate> clusters(const TuneOptions& options, EngineKind engine) {
   if (options.cluster == "auto") return clusters_of(engine);
   return {wanted_cluster(options)};
 }
@@ -109,12 +100,12 @@ GivenUpdates parse_candidate(const std::string& text, const std::vector<ClusterU
                                            to_string(*given.cluster)));
 }
 
-std::vector<Updates> candidates(const TuneOptions& options) {
-  const auto kinds = clusters(options);
+std::vector<Updates> candidates(const TuneOptions& options, EngineKind engine) {
+  const auto kinds = clusters(options, engine);
   std::vector<Updates> list;
   if (options.candidates.empty()) {
-    list = options.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
-    for (Updates& one : list) one.schedule.houdayer = options.houdayer;
+    list = options.task.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
+    for (Updates& one : list) one.schedule.houdayer = options.task.houdayer;
     return list;
   }
   std::vector<std::pair<std::string, GivenUpdates>> all;
@@ -124,8 +115,8 @@ std::vector<Updates> candidates(const TuneOptions& options) {
   for (const ClusterUpdate kind : kinds) {
     for (const auto& [text, given] : all) {
       Updates one{given.schedule.value(), kind};
-      one.schedule.exchange = options.exchange;
-      one.schedule.houdayer = options.houdayer;
+      one.schedule.exchange = options.task.exchange;
+      one.schedule.houdayer = options.task.houdayer;
       const bool belongs =
           one.schedule.cluster == 0 ? kind == kinds.front() : given.cluster.value_or(kind) == kind;
       if (belongs) append_once(list, one, "--candidates", text);
@@ -135,27 +126,28 @@ std::vector<Updates> candidates(const TuneOptions& options) {
 }
 
 // A temperature near Tc(p), if it is known. Potts with two states is Ising at half the temperature.
-std::optional<double> known_temperature(const TaskSpec& spec, int dim) {
-  if (spec.model.q > 2) return potts_tc(dim, spec.graph.p, spec.model.q);
-  std::optional<double> tc = near_tc(dim, spec.graph.rule, spec.graph.p);
-  if (tc && spec.model.is_potts()) *tc /= 2;
+std::optional<double> known_temperature(const Model& model, const GraphSpec& graph) {
+  const int dim = static_cast<int>(graph.extents.size());
+  if (model.q > 2) return potts_tc(dim, graph.p, model.q);
+  std::optional<double> tc = near_tc(dim, graph.rule, graph.p);
+  if (tc && model.is_potts()) *tc /= 2;
   return tc;
 }
 
-double default_temperature(const TaskSpec& spec, int dim) {
-  const std::optional<double> t = known_temperature(spec, dim);
-  if (!t && spec.model.q > 2) {
+double default_temperature(const Model& model, const GraphSpec& graph) {
+  const std::optional<double> t = known_temperature(model, graph);
+  if (!t && model.q > 2) {
     throw Error(ExitCode::usage,
                 fmt::format("--temperature is missing: its default, Tc of the Potts model with {} "
                             "states, is available for two dimensions and p = 0 only",
-                            spec.model.q));
+                            model.q));
   }
   if (!t) {
     throw Error(
         ExitCode::usage,
         fmt::format("--temperature is missing: its default, Tc(p), is available for lattices of "
                     "two to four dimensions, not for rule {} in {}D",
-                    rule_text(to_string(spec.graph.rule)), dim));
+                    rule_text(to_string(graph.rule)), graph.extents.size()));
   }
   return round_to_digits(*t, 6);
 }
@@ -166,87 +158,77 @@ constexpr const char* kUseExchange =
 
 // One setting for each p and temperature; with replica exchange for each p.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
-  TaskSpec spec;
-  spec.model = read_model(options);
-  if (!options.exchange) {
-    check_compares_schedules(spec.model, "tune", kUseExchange);
-  } else if (spec.model.is_potts()) {
+  const SettingNames names = SettingNames::options();
+  TaskRequest request = options.task;
+  request.model = read_model(options);
+  if (!request.exchange) {
+    check_compares_schedules(request.model, "tune", kUseExchange);
+  } else if (request.model.is_potts()) {
     throw Error(ExitCode::usage,
                 "--exchange: schedules are compared by the overlap, which is measured for Ising "
                 "spins, not for Potts models");
   }
-  if (options.houdayer && !options.exchange) {
+  if (request.houdayer && !request.exchange) {
     throw Error(ExitCode::usage,
                 "--houdayer: needs --exchange, which compares schedules by overlaps");
   }
-  spec.schedule.exchange = options.exchange;
-  spec.schedule.houdayer = options.houdayer;
-  spec.engine = engine_of(options);
-  const auto local = local_or_auto(options.local, "--local");
+  request.updates.cluster = wanted_cluster(options);
+  request.updates.local = local_or_auto(options.local, "--local");
+  request.temperatures = read_temperatures(options.temperature, request.exchange);
+  if (options.replicas > 0) request.replicas = options.replicas;  // else chosen by setting_of()
   const bool imported = !options.graph.empty();
-  const int dim = imported ? 0 : static_cast<int>(options.dim);
-  std::vector<double> temperatures;
-  if (options.exchange && options.temperature.empty()) {
-    throw Error(ExitCode::usage,
-                "--temperature is missing (with --exchange FROM:TO, or two temperatures or more)");
-  }
-  if (!options.temperature.empty()) {
-    temperatures = read_temperatures(options.temperature, options.exchange);
+  std::vector<double> given;  // p
+  for (const std::string& p : split_list(options.p)) {
+    append_once(given, parse_p(p, "--p"), "--p", p);
   }
   if (imported) {
-    const bool weights = spec.model.interactions.couplings == CouplingKind::file;
-    spec.imported = std::make_shared<const Graph>(
+    const bool weights = request.model.interactions.couplings == CouplingKind::file;
+    request.graph = std::make_shared<const Graph>(
         read_graph(options.graph, read_options(options.reading, weights)));
-    note_couplings_of_run(options.graph, spec.model);
-    check_weights(*spec.imported, spec.model);
-    spec.local = local ? *local : local_update_for(*spec.imported, spec.model);
-    if (weights && !options.exchange) {
-      check_compares_schedules(*spec.imported, "tune", kUseExchange);
+    note_couplings_of_run(options.graph, request.model);
+    if (weights && !request.exchange) {
+      check_compares_schedules(*request.graph, "tune", kUseExchange);
     }
-    if (spec.imported->spec().bare) {
+    if (request.graph->spec().bare) {
       throw Error(ExitCode::usage,
                   fmt::format("--graph: {} is a lattice without its shortcuts, which tune does "
                               "not support ('rewise run' does)",
                               options.graph));
     }
-    if (temperatures.empty()) throw Error(ExitCode::usage, "--temperature is missing");
   } else {
-    spec.graph = lattice_spec(options, ", or --graph FILE");
-    spec.local = local.value_or(local_update_for(dim));
+    request.lattice = lattice_spec(options, ", or --graph FILE");
+    request.lattice.p = std::ranges::max(given);
   }
-  spec.seed = options.own_seed ? options.seed
-                               : default_seed(spec.imported ? spec.imported->spec() : spec.graph);
+  const bool near_tc = !imported && !request.exchange && request.temperatures.empty();
+  if (near_tc) request.temperatures = {default_temperature(request.model, request.lattice)};
+  TaskSpec spec = task_spec(request, names);
   std::vector<TaskSpec> list;
-  std::vector<double> given;
-  for (const std::string& p : split_list(options.p)) {
-    spec.graph.p = parse_p(p, "--p");
-    if (!imported && options.exchange) check_shortcut_couplings(spec.model, spec.graph.p);
-    append_once(given, spec.graph.p, "--p", p);
-    auto at = temperatures;
-    if (at.empty()) at = {default_temperature(spec, dim)};
-    if (options.exchange) {
-      spec.temperatures = at;
+  for (const double p : given) {
+    spec.graph.p = p;
+    if (request.exchange) {
+      if (!imported) check_shortcut_couplings(spec.model, p, names);
       list.push_back(spec);
       continue;
     }
-    for (const double t : at) {
+    for (const double t : near_tc ? std::vector{default_temperature(spec.model, spec.graph)}
+                                  : request.temperatures) {
       spec.temperatures = {t};
       list.push_back(spec);
     }
   }
-  if (!imported) check_shortcut_couplings(spec.model, std::ranges::max(given));
   return list;
 }
 
-UpdateMethods methods(const TuneOptions& options, int dim) {
-  return choose_methods(options.methods, engine_of(options),
-                        cluster_or_auto(options.cluster, "--cluster"), dim);
+UpdateMethods methods(const TuneOptions& options, EngineKind engine, int dim) {
+  return choose_methods(options.methods, engine, cluster_or_auto(options.cluster, "--cluster"),
+                        dim);
 }
 
 TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceChoice& device,
                        const StopToken& stop) {
   TuneSetting setting;
-  setting.options.methods = methods(options, static_cast<int>(spec.graph.extents.size()));
+  setting.options.methods =
+      methods(options, spec.engine, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
   const std::string why =
       why_no_methods(spec.engine, setting.options.methods, setting.options.device >= 0);
@@ -255,14 +237,14 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                                 : useful_threads(spec, thread_count(0));
-  setting.candidates = candidates(options);
+  setting.candidates = candidates(options, spec.engine);
   if (options.keep_all) {
     setting.rules.z = std::numeric_limits<double>::infinity();
   }
   setting.budget = parse_duration(options.budget, "--budget").count();
   setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
-  if (const auto range = exchange_range(options.temperature, options.exchange)) {
+  if (const auto range = exchange_range(options.temperature, options.task.exchange)) {
     TaskRun run;
     run.engine = setting.options;
     run.stop = stop;
@@ -309,7 +291,7 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
                               spec.graph.extents.size(), fmt::join(study.p, ", ")));
     }
     bool kept = stored_schedule(folder, spec, true).has_value();
-    for (const ClusterUpdate cluster : clusters(options)) {
+    for (const ClusterUpdate cluster : clusters(options, spec.engine)) {
       TaskSpec one = spec;
       one.cluster = cluster;
       kept = kept || stored_schedule(folder, one, false);
@@ -332,19 +314,13 @@ double budget_of(const TuneOptions& options) {
 }
 
 void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
-  if (options.replicas > 0) check_replicas(engine_of(options), options.replicas, "--replicas");
-  if (options.houdayer) {
-    constexpr std::uint64_t kSome = 4;
-    check_houdayer(list.front().model, options.replicas > 0 ? options.replicas : kSome,
-                   "--houdayer");
-  }
-  if (options.exchange && options.replicas % 2 == 1) {
+  if (options.task.exchange && options.replicas % 2 == 1) {
     throw Error(ExitCode::usage,
                 fmt::format("--replicas: {} is odd: overlaps compare pairs of replicas (with "
                             "--exchange give an even number)",
                             options.replicas));
   }
-  if (options.exchange && !options.study.empty()) {
+  if (options.task.exchange && !options.study.empty()) {
     throw Error(ExitCode::usage,
                 "--study and --exchange exclude each other (give the study the schedule that is "
                 "best, such as schedule = \"4:0\")");
@@ -373,10 +349,10 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
 ExitCode run_tune(const TuneOptions& options) {
   const auto list = specs(options);
   check(options, list);
-  candidates(options);
-  methods(options, 0);  // checks before the work begins
-  const DeviceChoice device =
-      choose_device(options.device, engine_of(options), "--device", budget_of(options));
+  const EngineKind engine = list.front().engine;
+  candidates(options, engine);
+  methods(options, engine, 0);  // checks before the work begins
+  const DeviceChoice device = choose_device(options.device, engine, "--device", budget_of(options));
   tell_device(device);
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
@@ -387,7 +363,7 @@ ExitCode run_tune(const TuneOptions& options) {
   };
   for (const TaskSpec& spec : list) {
     const std::string last =
-        options.exchange ? " .. " + number_text(spec.temperatures.back()) : std::string();
+        options.task.exchange ? " .. " + number_text(spec.temperatures.back()) : std::string();
     const std::string name = fmt::format("p = {}, T = {}{}", number_text(spec.graph.p),
                                          number_text(spec.temperatures.front()), last);
     progress.stage(name);
@@ -453,10 +429,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
   add_temperatures(app, o.temperature,
                    "; with --exchange, FROM:TO chooses temperatures with an acceptance of 0.3 "
                    "[near Tc(p); required with --exchange]");
-  add_key(app, "sampling.exchange", o.exchange);
-  add_key(app, "sampling.houdayer", o.houdayer);
+  add_key(app, "sampling.exchange", o.task.exchange);
+  add_key(app, "sampling.houdayer", o.task.houdayer);
   add_model_options(app, o);
-  add_key(app, "sampling.engine", o.engine);
+  add_key(app, "sampling.engine", o.task.engine);
   add_key(app, "sampling.local", o.local);
   add_key(app, "sampling.cluster", o.cluster);
   add_text(app, "--candidates", o.candidates, "M:W[,..]",
@@ -506,7 +482,7 @@ AddedCommand add_tune_command(CLI::App& program) {
   return {&app, [options, &app] {
             refuse_beside(app, "--graph",
                           {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
-            options->own_seed = is_given(app, "--seed");
+            if (is_given(app, "--seed")) options->task.seed = options->seed;
             return run_tune(*options);
           }};
 }

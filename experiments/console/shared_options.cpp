@@ -88,16 +88,10 @@ std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureR
 }
 
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange) {
+  if (temperature.empty()) return {};
   const auto range = exchange_range(temperature, exchange);
-  const std::vector<double> list = range ? std::vector{range->from, range->to}
-                                         : parse_temperatures(temperature, "--temperature");
-  if (exchange && list.size() < 2) {
-    throw Error(
-        ExitCode::usage,
-        "--exchange: requires at least two temperatures (such as --temperature 1.0:2.0:11, or "
-        "1.0:2.0, which chooses them)");
-  }
-  return list;
+  return range ? std::vector{range->from, range->to}
+               : parse_temperatures(temperature, "--temperature");
 }
 
 void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& help) {
@@ -122,10 +116,6 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
       with_parity(choose_rule(options.rule, "--rule"), parse_parity(options.parity, "--parity"));
   spec.seed = options.graph_seed;
   return spec;
-}
-
-std::uint64_t default_seed(const GraphSpec& network) {
-  return network.rule == Rule::imported ? 1 : network.seed;
 }
 
 void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file_option) {
@@ -175,24 +165,8 @@ void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
   }
 }
 
-namespace {
-
-// The option of each key of a model.
-ModelWords model_origins() {
-  ModelWords origins;
-  for (const char* key : kModelKeys) {
-    origins[key] = setting(fmt::format("model.{}", key)).option;
-  }
-  return origins;
-}
-
-}  // namespace
-
 Model read_model(const ModelOptions& options) {
-  const ModelWords origins = model_origins();
-  const Model model = parse_model(options.model, origins);
-  check_rounded_numbers(model, origins);
-  return model;
+  return given_model(options.model, SettingNames::options());
 }
 
 void note_couplings_of_run(const std::string& path, const Model& model) {
@@ -213,10 +187,6 @@ void note_couplings_of_run(const std::string& path, const Model& model) {
              "note: the run of {} had {}; its graph has none of them, and J = 1 without a field "
              "is used\n",
              path, fmt::join(keys, ", "));
-}
-
-void check_shortcut_couplings(const Model& model, double p) {
-  check_shortcut_couplings(model, p, model_origins());
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

@@ -33,8 +33,8 @@ std::optional<TemperatureRange> exchange_range(const std::string& temperature, b
 // exchange_temperatures(); prints its progress and the temperatures to standard error.
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
                                         const TaskRun& run);
-// The temperatures of --temperature; for a range, its two ends. Throws Error(usage), also for one
-// temperature with --exchange.
+// The temperatures of --temperature; for a range, its two ends; none if it is not given. Throws
+// Error(usage).
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange);
 
 struct LatticeOptions {
@@ -60,9 +60,7 @@ enum class ExtentRules { of_graphs, of_engine };
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        ExtentRules rules = ExtentRules::of_graphs);
 
-// The seed of spins and updates without --seed: that of the network, because averages over runs of
-// different networks need random numbers that are not the same; 1 for graphs without a seed.
-std::uint64_t default_seed(const GraphSpec& network);
+// --seed without a value: default_seed() (task_request.hpp).
 inline constexpr const char* kSeedHelp =
     "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same seed "
     "share random numbers";
@@ -90,8 +88,6 @@ Model read_model(const ModelOptions& options);
 // Prints a note if the graph was read from the file of a run that had couplings or fields, and
 // `model` has none: they are settings of the run, not of its graph.
 void note_couplings_of_run(const std::string& path, const Model& model);
-// Throws Error(usage) for options of the couplings of shortcuts that have no effect.
-void check_shortcut_couplings(const Model& model, double p);
 
 // Adds the options that choose the methods of each engine. full: one word per option. lists: a list
 // of words, with one row of output per word. as_run: one word, and help that refers to that of

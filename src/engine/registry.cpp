@@ -65,14 +65,16 @@ EngineKind engine_with(const EnginePredicate& wanted) {
   return std::find_if(kEngines.begin(), kEngines.end(), wanted)->kind;
 }
 
-std::string engines_with(const EnginePredicate& wanted) {
-  std::string list;
+std::vector<std::string_view> names_with(const EnginePredicate& wanted) {
+  std::vector<std::string_view> names;
   for (const EngineTraits& engine : kEngines) {
-    if (!wanted(engine)) continue;
-    list += list.empty() ? "" : " or ";
-    list += engine.name;
+    if (wanted(engine)) names.push_back(engine.name);
   }
-  return list;
+  return names;
+}
+
+std::string engines_with(const EnginePredicate& wanted) {
+  return fmt::format("{}", fmt::join(names_with(wanted), " or "));
 }
 
 std::string engine_names() {

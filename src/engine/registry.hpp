@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/engine/engine.hpp"
 
@@ -52,7 +53,8 @@ inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
 // Selects engines by what they can do, such as &EngineTraits::studies.
 using EnginePredicate = std::function<bool(const EngineTraits&)>;
 EngineKind engine_with(const EnginePredicate& wanted);  // the first of them
-// All of their names, for messages: "multispin or bytespin".
+// All of their names, and the same for messages: "multispin or bytespin".
+std::vector<std::string_view> names_with(const EnginePredicate& wanted);
 std::string engines_with(const EnginePredicate& wanted);
 std::string engine_names();  // "multispin, bytespin, bitlattice"
 

@@ -154,8 +154,7 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
 // A copy of the graph whose weights are the couplings and fields of a model. `words`: settings of
 // the model by key.
 SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
-  const Model model = parse_model(words, model_arguments());
-  check_rounded_numbers(model, model_arguments());
+  const Model model = given_model(words, SettingNames::arguments());
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
     shared.graph = std::make_shared<const Graph>(weighted_graph(*self.graph, model));

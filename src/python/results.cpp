@@ -61,7 +61,7 @@ nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {
     nb::gil_scoped_release released;
-    run = checked_run(task);
+    run = checked_run(task, SettingNames::arguments());
   }
   const std::vector<TemperatureResult>& results = run.results;
   const std::size_t count = results.size();
@@ -210,7 +210,7 @@ void bind_results(nb::module_& module) {
       .def("warnings",
            [](const TaskData& task) {
              nb::gil_scoped_release released;
-             return notes_of(checked_run(task));
+             return notes_of(checked_run(task, SettingNames::arguments()));
            })
       .def("series", &series_of)
       .def_prop_ro("columns", &columns_of)

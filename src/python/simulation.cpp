@@ -51,63 +51,44 @@ const std::shared_ptr<const Graph>& Simulation::graph() {
   return graph_;
 }
 
-std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const Settings& how,
+std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const Settings& settings,
                                                 const Listener& listener, Notes& notes) {
   auto stored = load_task(path, OpenAs::reader);
   if (!stored) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
   for (const auto& warning : stored->warnings) notes.push_back("warning: " + warning);
   TaskData& data = stored->task;
-  const auto text = [&](const char* key, std::string_view otherwise) {
-    const auto found = data.configuration.find(key);
-    return found == data.configuration.end() ? std::string(otherwise) : found->second;
-  };
   if (data.state.engine.empty()) {
     throw Error(ExitCode::data, fmt::format("'{}' has no state from which a simulation can "
                                             "continue",
                                             path));
   }
-  const auto warm_up = std::strtoull(text("sampling.warm_up", "0").c_str(), nullptr, 10);
-  if (data.state.cycles < warm_up) {
+  TaskSpec spec = stored_spec(data);
+  if (data.state.cycles < spec.warm_up.cycles) {
     throw Error(ExitCode::data, fmt::format("'{}' was written during its warm-up, which a "
                                             "Simulation cannot continue",
                                             path));
   }
-  Settings settings = how;
-  settings.temperatures = data.temperature;
-  settings.model = model_of(data.configuration).words();
-  settings.staggered = text("sampling.staggered", "false") == "true";
-  settings.schedule = text("sampling.schedule", "1:1");
-  settings.exchange = text("sampling.exchange", "") == "true";
-  settings.houdayer = text("sampling.houdayer", "") == "true";
-  settings.local = text("sampling.local", "metropolis");
-  settings.cluster = text("sampling.cluster", "wolff");
-  settings.replicas = data.replicas;
-  settings.seed = std::strtoull(text("sampling.seed", "1").c_str(), nullptr, 10);
-  settings.engine =
-      to_string(parse_engine(text("sampling.engine", to_string(kDefaultEngine)), "engine"));
-  settings.every = std::strtoull(text("sampling.every", "1").c_str(), nullptr, 10);
-  settings.few_cluster.tile = static_cast<std::uint32_t>(
-      std::strtoul(text("sampling.few_cluster_tile", "0").c_str(), nullptr, 10));
-  settings.few_cluster.flip =
-      std::strtod(text("sampling.few_cluster_flip", "0.9").c_str(), nullptr);
   std::shared_ptr<const Graph> graph;
-  GraphSpec lattice{data.graph.extents};
-  const bool regular = !lattice.extents.empty() && data.graph.p == 0;
-  if (!regular || !traits(parse_engine(settings.engine, "engine")).regular_only) {
+  spec.graph.extents = data.graph.extents;
+  const bool regular = !spec.graph.extents.empty() && data.graph.p == 0;
+  if (!regular || needs_graph(spec)) {
     std::ifstream file(stored->source, std::ios::binary);
     graph = std::make_shared<const Graph>(read_graph_h5(file, stored->source.string()));
-    lattice = graph->spec();
+    spec.graph = graph->spec();
+    spec.imported = graph;
   } else {
-    lattice.rule = parse_rule(data.graph.rule);
-    lattice.seed = data.graph.seed;
+    spec.graph.rule = parse_rule(data.graph.rule);
+    spec.graph.seed = data.graph.seed;
   }
-  TaskSpec spec = task_spec(lattice, graph, settings);
-  spec.start = start_of(data);
+  check_task_engine(spec, SettingNames::arguments());
+  // The caller decides what is measured.
+  spec.equilibrate = spec.measure = 0;
+  spec.cluster_pairs = false;
   std::unique_ptr<Simulation> simulation(new Simulation(graph, spec, settings));
   simulation->engine_->restore({data.state.engine, data.state.step, data.state.bytes});
   simulation->cycles_ = data.state.cycles;
   simulation->moved_ = true;
-  if (data.bond_sum.time() > 0) simulation->every_ = settings.every;
+  if (data.bond_sum.time() > 0) simulation->every_ = spec.every;
   simulation->data_ = std::move(data);
   simulation->data_.state = {};
   simulation->data_.configuration.erase("sampling.within_cycle");  // of earlier versions
@@ -221,7 +202,7 @@ Observation Simulation::measure(const Listener& listener) {
 }
 
 void Simulation::record(std::uint64_t times, std::uint64_t every, const Listener& listener) {
-  check_whole(every, 1, std::uint64_t{1} << 32, "every");
+  check_limits(every, "every", SettingNames::arguments());
   if (every_ != every && data_.bond_sum.time() > 0) {
     throw Error(ExitCode::usage,
                 fmt::format("every: {}, but the stored measurements are {} cycles apart (forget() "

@@ -21,28 +21,18 @@
 #include "src/study/config.hpp"
 #include "src/study/halves.hpp"
 #include "src/study/run_check.hpp"
-#include "src/study/task.hpp"
+#include "src/study/task_request.hpp"
 
 namespace rewise::python {
 
 // The settings of `rewise run`, with the same names and checks.
 struct Settings {
-  std::vector<double> temperatures;       // [T] J = k_B = 1
-  std::optional<TemperatureRange> range;  // in place of `temperatures`; only with `exchange`
-  bool exchange = false, houdayer = false;
-  ModelWords model;
-  std::optional<bool> staggered;  // measures_staggered()
-  std::string schedule = "1:1", local = "auto", cluster;
-  std::uint64_t replicas = 32;
-  std::string start = "mixed";
-  std::shared_ptr<const std::vector<std::uint8_t>> start_spins;  // replaces `start` (TaskSpec)
-  std::uint64_t seed = 1;
-  std::string engine = "auto", device = "auto";
+  TaskRequest task;                       // without its graph
+  std::optional<TemperatureRange> range;  // in place of temperatures; only with exchange
+  std::string device = "auto";
   std::uint64_t threads = 0;
   MethodWords methods;
-  FewCluster few_cluster;                                 // of restored runs only
-  std::uint64_t equilibrate = 0, measure = 0, every = 1;  // of whole runs
-  std::string out;                                        // path of the task file; "": none
+  std::string out;  // path of the task file; "": none
 };
 
 // Callbacks of a long call. The calling thread calls `done` between steps with the number of cycles
@@ -56,16 +46,9 @@ struct Listener {
 // One warning per line, for users.
 using Notes = std::vector<std::string>;
 
-// The Python argument of each key of a model, for error messages.
-ModelWords model_arguments();
-// Throws Error(usage) for values out of range. `graph` may be null if the bitlattice engine does
-// not need one. For a range, the temperatures of the result are its two ends.
-TaskSpec task_spec(const GraphSpec& lattice, const std::shared_ptr<const Graph>& graph,
-                   const Settings& settings);
-// The same for settings of a user, which are checked further than stored ones; chooses the
-// temperatures of a range by a scan (exchange_ladder.hpp).
+// Throws Error(usage) for invalid settings. Chooses the temperatures of a range by a scan
+// (exchange_ladder.hpp).
 TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings);
-void check_whole(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* name);
 // The configuration that files store, as those of `rewise run`. A graph that was built by a rule is
 // stored as that rule.
 TextMap configuration_of(TaskSpec spec);
@@ -75,7 +58,7 @@ inline bool on_device(const EngineOptions& options) {
   return !options.devices.empty() || options.device >= 0;
 }
 
-// Problems of the results, in the words of `rewise run`, without undetermined_tau().
+// Problems of the results, without undetermined_tau().
 Notes notes_of(const CheckedRun& run);
 
 // `rewise run` without its output: equal settings give an equal trajectory hash. Throws Error.

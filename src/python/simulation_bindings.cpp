@@ -15,48 +15,59 @@ namespace {
 
 // rewise/simulation.py checks the types and passes every key.
 Settings settings_of(const nb::dict& given) {
-  Settings s;
   const auto take = [&](const char* key, auto& value) {
     if (given.contains(key)) value = nb::cast<std::decay_t<decltype(value)>>(given[key]);
   };
-  take("temperature", s.temperatures);
+  Settings s;
+  TaskRequest& task = s.task;
+  const SettingNames names = SettingNames::arguments();
+  take("temperature", task.temperatures);
   if (given.contains("temperature_range")) {
     const auto [from, to] = nb::cast<std::pair<double, double>>(given["temperature_range"]);
     s.range = TemperatureRange{from, to};
   }
-  take("exchange", s.exchange);
-  take("houdayer", s.houdayer);
+  take("exchange", task.exchange);
+  take("houdayer", task.houdayer);
+  ModelWords model = Model{}.words();
   std::uint64_t q = 2;
-  take("model", s.model["name"]);
+  take("model", model["name"]);
   take("q", q);
-  s.model["q"] = std::to_string(q);
+  model["q"] = std::to_string(q);
   if (given.contains("interactions")) {  // words by key, as rewise/couplings.py makes them
     for (const auto& [key, word] : nb::cast<ModelWords>(given["interactions"])) {
-      s.model[key] = word;
+      model[key] = word;
     }
   }
-  take("staggered", s.staggered);
-  take("schedule", s.schedule);
-  take("local", s.local);
-  take("cluster", s.cluster);
-  take("replicas", s.replicas);
-  take("start", s.start);
+  task.model = given_model(model, names);
+  take("staggered", task.staggered);
+  std::string schedule = "1:1", local = "auto", cluster, start = "mixed";
+  take("schedule", schedule);
+  take("local", local);
+  take("cluster", cluster);
+  task.updates = choose_updates(schedule, local, cluster, names, false);
+  take("replicas", task.replicas);
+  take("start", start);
   if (given.contains("start_spins")) {
     const auto spins =
         nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(
             given["start_spins"]);
-    s.start_spins = std::make_shared<const std::vector<std::uint8_t>>(spins.data(),
-                                                                      spins.data() + spins.size());
+    task.start_spins = std::make_shared<const std::vector<std::uint8_t>>(
+        spins.data(), spins.data() + spins.size());
+  } else {
+    task.start = parse_start(start, names.origin("start"));
   }
-  take("seed", s.seed);
-  take("engine", s.engine);
+  std::uint64_t seed = 1;
+  take("seed", seed);
+  task.seed = seed;
+  take("engine", task.engine);
+  task.equilibrate = task.measure = 0;  // unless this is a whole run
+  take("equilibrate", task.equilibrate);
+  take("measure", task.measure);
+  take("every", task.every);
   take("device", s.device);
   take("threads", s.threads);
   take("wolff_method", s.methods["--wolff-method"]);
   take("label_method", s.methods["--label-method"]);
-  take("equilibrate", s.equilibrate);
-  take("measure", s.measure);
-  take("every", s.every);
   take("out", s.out);
   return s;
 }

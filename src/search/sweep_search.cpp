@@ -73,7 +73,7 @@ std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
   spec.model = config.model;
   spec.local = work.local;
   spec.set(size.plan);
-  return metropolis_warning(spec, std::nullopt, false);
+  return metropolis_warning(spec, std::nullopt, SettingNames::keys());
 }
 
 // Computes the averages over the graphs so far, and warnings.

@@ -11,7 +11,6 @@
 
 #include "graphs/graph_io.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/exchange_ladder.hpp"
 #include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 
@@ -224,16 +223,11 @@ double SweepTasks::seconds_from(std::size_t size) const {
   for (const SweepWork& work : works) {
     for (std::size_t other = size; other < work.point.sizes.size(); ++other) {
       const double sites = work.point.sizes[other].samples.sites;
-      const std::uint64_t measured = config().measure.value_or(kLikelySweep.measure) *
-                                     config().every.value_or(kLikelySweep.every);
-      const auto cycles =
-          static_cast<double>(config().equilibrate.value_or(kLikelySweep.equilibrate) + measured);
-      const auto& range = config().temperature_range;
-      const std::size_t temperatures = range ? likely_exchange_ladder(*range, sites).size()
-                                       : config().temperatures.empty()
-                                           ? kLikelySweep.temperatures
-                                           : config().temperatures.size();
-      seconds += work.speed.of(other) * sites * cycles * static_cast<double>(temperatures) *
+      // The estimate does not depend on the schedule, so any p will do for the likely plan.
+      const SizePlan plan = likely_plan(config(), kLikelySweep, 0, sites);
+      seconds += work.speed.of(other) * sites *
+                 static_cast<double>(plan.temperatures.size() *
+                                     (plan.equilibrate + plan.measure * plan.every)) *
                  work.graphs[other];
     }
   }

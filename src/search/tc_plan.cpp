@@ -144,15 +144,11 @@ TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::u
   const std::string name = fmt::format("{}|{}|p={}|{}|{}", purpose, extents_text(extents),
                                        number_text(p), to_string(config.rule), graph);
   TaskSpec spec;
+  static_cast<TaskSettings&>(spec) = config;
   spec.graph.extents = extents;
   spec.graph.p = p;
   spec.graph.rule = config.rule;
   spec.graph.seed = derived_seed(config.seed, "graph|" + name);
-  spec.engine = config.engine;
-  spec.model = config.model;
-  spec.few_cluster = config.few_cluster;
-  spec.local = config.local;
-  spec.replicas = config.replicas;
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;
   spec.set(plan);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/search/costs.hpp"
 #include "src/study/parse.hpp"
 
 namespace rewise {
@@ -113,16 +114,14 @@ double TcTasks::seconds_of_size(std::size_t size, std::span<const std::size_t> w
 double TcTasks::seconds_from(std::size_t size, std::span<const std::size_t> which) {
   double seconds = 0;
   for (const auto i : which) {
-    SizePlan plan;
-    plan.temperatures.resize(6);
-    plan.equilibrate = 60;
-    plan.measure = 20;
-    plan.every = 5;
     const auto& sizes = points[i].data.sizes;
     const auto known = std::find_if(sizes.rbegin(), sizes.rend(),
                                     [](const SizeData& one) { return one.plan.measure > 0; });
-    if (known != sizes.rend()) plan = known->plan;
     for (std::size_t other = size; other < config().sizes.size(); ++other) {
+      // The estimate does not depend on the schedule, so any p will do for the likely plan.
+      const SizePlan plan = known != sizes.rend()
+                                ? known->plan
+                                : likely_plan(config(), kLikelyTc, 0, site_count(extents(other)));
       seconds += task_of(points[i], other, 0, plan, "graph").seconds * first_graphs(other);
     }
   }

@@ -14,6 +14,7 @@
 #include "src/study/device_choice.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/schema.hpp"
+#include "src/study/task_request.hpp"
 #include "src/study/toml_lists.hpp"
 #include "src/study/toml_reader.hpp"
 
@@ -127,45 +128,44 @@ void read_model(const TomlSection& model, const TomlSection& sampling, bool by_u
                                          : number_text(section.number(at, 0));
   }
   config.model = parse_model(words, origin);
+  if (!by_user) return;
+  const auto names =
+      SettingNames::keys_of_file([&](std::string_view key) { return origin.at(std::string(key)); });
+  check_rounded_numbers(config.model, names);
   const bool lattice = config.files.empty() && !config.p.empty();
-  if (by_user) check_rounded_numbers(config.model, origin);
-  if (lattice && by_user) check_shortcut_couplings(config.model, config.p.back(), origin);
+  if (lattice) check_shortcut_couplings(config.model, config.p.back(), names);
 }
 
 void read_sampling(const TomlSection& section, StudyConfig& config) {
+  const auto names =
+      SettingNames::keys_of_file([&](std::string_view key) { return section.origin(key); });
   const std::vector<GivenUpdates> named = read_schedules(section, config);
   const auto local = read_local(section, named);
-  config.local = local.value_or(local_update_for(config.dim()));
   config.local_by_graph = !local;
   read_clusters(section, named, config);
-  config.engine =
-      choose_engine(section.text("engine"), config.model,
-                    needed_cluster(config.schedule, config.cluster.value_or(ClusterUpdate::wolff)),
-                    section.origin("engine"));
+  if (section.has("staggered")) config.staggered = section.flag("staggered", false);
   config.exchange = section.flag("exchange", config.exchange);
-  if (config.exchange) {
-    config.engine =
-        engine_with_exchange(config.engine, section.text("engine"), section.origin("engine"));
-  }
   config.houdayer = section.flag("houdayer", config.houdayer);
-  if (section.has("staggered")) {
-    config.staggered = section.flag("staggered", false);
-    measures_staggered(config.staggered, config.model, nullptr, section.origin("staggered"));
+  TaskRequest request;
+  if (!config.sizes.empty()) request.lattice.extents = config.sizes.front();
+  request.model = config.model;
+  request.updates = {config.schedule, config.cluster, local};
+  if (section.has("few_cluster_tile")) {
+    request.few_cluster_tile = section.whole("few_cluster_tile", 0);
   }
-  for (const char* key : {"few_cluster_tile", "few_cluster_flip"}) {
-    if (section.find(key) == nullptr || config.cluster == ClusterUpdate::few_cluster) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: requires cluster = \"few-cluster\", not \"{}\"",
-                                             section.origin(key), cluster_text(config)));
+  if (section.has("few_cluster_flip")) {
+    request.few_cluster_flip = section.number("few_cluster_flip", 0);
   }
-  config.few_cluster.tile =
-      static_cast<std::uint32_t>(section.whole("few_cluster_tile", config.few_cluster.tile));
-  config.few_cluster.flip = section.number("few_cluster_flip", config.few_cluster.flip);
-  config.replicas = static_cast<std::uint32_t>(section.whole("replicas", config.replicas));
-  check_replicas(config.engine, config.replicas, section.origin("replicas"));
-  if (config.houdayer) {
-    check_houdayer(config.model, config.replicas, section.origin("houdayer"));
-  }
+  request.engine = section.text("engine");
+  request.exchange = config.exchange;
+  request.houdayer = config.houdayer;
+  request.staggered = config.staggered;
+  request.replicas = section.whole("replicas", config.replicas);
+  static_cast<TaskSettings&>(config) = task_settings(request, names);
   read_temperatures(section, config);
+  if (config.exchange && !config.temperatures.empty()) {
+    check_exchange_temperatures(config.temperatures.size(), names);
+  }
   config.equilibrate = section.whole_or_auto("equilibrate");
   config.measure = section.whole_or_auto("measure");
   config.every = section.whole_or_auto("every");

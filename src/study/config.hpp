@@ -14,6 +14,7 @@
 #include "graphs/graph_io.hpp"
 #include "src/engine/engine.hpp"
 #include "src/study/engine_choice.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise {
 
@@ -27,7 +28,7 @@ struct TemperatureRange {
   double from = 0, to = 0;
 };
 
-struct StudyConfig {
+struct StudyConfig : TaskSettings {
   std::string name = "study";
   std::uint64_t seed = 1;
 
@@ -42,22 +43,17 @@ struct StudyConfig {
   // Limits for target_error: graphs per size, additional sizes.
   std::uint64_t most_graphs = 10'000, more_sizes = 1;
 
-  EngineKind engine = kDefaultEngine;
   // nullopt (here, and below unless noted): "auto". Else the first of `schedules`.
   std::optional<Schedule> schedule;
-  std::vector<Schedule> schedules;  // empty: "auto"
-  bool schedule_per_p = false;      // tc, after one_per_p(): `schedules` has one entry per p
-  Model model;
-  LocalUpdate local = LocalUpdate::metropolis;
+  std::vector<Schedule> schedules;       // empty: "auto"
+  bool schedule_per_p = false;           // tc, after one_per_p(): `schedules` has one entry per p
   bool local_by_graph = false;           // "auto": local_update_for() decides by the graph
   std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
   std::vector<ClusterUpdate> clusters;   // tc: [p], the first is `cluster`; empty: same for all p
-  FewCluster few_cluster;
-  bool exchange = false;          // replica exchange between temperatures
-  bool houdayer = false;          // Houdayer cluster moves
-  std::optional<bool> staggered;  // as for measures_staggered(); nullopt: not given
-  std::uint32_t replicas = 32;
-  std::vector<double> temperatures;  // ascending; empty: "auto", or by `temperature_range`
+  bool exchange = false;                 // replica exchange between temperatures
+  bool houdayer = false;                 // Houdayer cluster moves
+  std::optional<bool> staggered;         // as for measures_staggered(); nullopt: not given
+  std::vector<double> temperatures;      // ascending; empty: "auto", or by `temperature_range`
   std::optional<TemperatureRange> temperature_range;  // only with `exchange`
   // Parameter sweeps with given temperatures: each list has the temperatures of one task,
   // ascending; empty: one task has all temperatures. Lists after the first were added to an

@@ -237,9 +237,11 @@ void read_temperature_list(const TomlSection& section, StudyConfig& config) {
       section.fail("temperatures", *node, fmt::format("the range {}..{} is empty", from, to));
     }
     if (!range.has("count")) {
-      if (to == from)
-        section.fail("temperatures", *node, "exchange requires at least two temperatures");
-      config.temperature_range = {from, to};
+      if (to > from) {
+        config.temperature_range = {from, to};
+      } else {
+        config.temperatures = {from};  // too few: check_exchange_temperatures()
+      }
       return;
     }
     for (std::uint64_t k = 0; k < count; ++k) {

@@ -89,8 +89,8 @@ void check_extents(const std::vector<std::uint32_t>& extents, const std::string&
 }
 
 GivenUpdates choose_updates(const std::string& schedule, const std::string& local,
-                            const std::string& cluster, const std::string& dashes, bool automatic) {
-  const std::string origin = dashes + "schedule";
+                            const std::string& cluster, const SettingNames& names, bool automatic) {
+  const std::string origin = names.origin("schedule");
   GivenUpdates given = parse_updates(schedule, origin, automatic);
   const auto check = [&](const auto& named, const auto& other, const char* what) {
     if (!named || !other || named == other) return;
@@ -98,13 +98,13 @@ GivenUpdates choose_updates(const std::string& schedule, const std::string& loca
                 fmt::format("{}: '{}' has another {} update than the one that is also given, {}",
                             origin, schedule, what, to_string(*other)));
   };
-  const auto rule = local_or_auto(local, dashes + "local");
+  const auto rule = local_or_auto(local, names.origin("local"));
   check(given.local, rule, "local");
   if (!given.local) given.local = rule;
   if (!given.cluster) {
-    given.cluster = choose_cluster(cluster, given.schedule, dashes + "cluster");
+    given.cluster = choose_cluster(cluster, given.schedule, names.origin("cluster"));
   } else if (!cluster.empty()) {
-    check(given.cluster, cluster_or_auto(cluster, dashes + "cluster"), "cluster");
+    check(given.cluster, cluster_or_auto(cluster, names.origin("cluster")), "cluster");
   }
   return given;
 }
@@ -186,28 +186,27 @@ void check_compares_schedules(const Graph& graph, const std::string& origin,
                           graph.source(), advice));
 }
 
-void check_shortcut_couplings(const Model& model, double p,
-                              const std::map<std::string, std::string>& origins) {
+void check_shortcut_couplings(const Model& model, double p, const SettingNames& names) {
   const Interactions& of = model.interactions;
   if (of.on_shortcuts && p == 0) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: a lattice with p = 0 has no shortcuts, so that all its couplings "
                             "are 1 (give p > 0, or couplings on all bonds)",
-                            origins.at("on")));
+                            names.origin("on")));
   }
   if (of.on_shortcuts && of.couplings == CouplingKind::ferromagnet) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: requires couplings = \"antiferromagnet\", \"pm\" or \"gaussian\"",
-                            origins.at("on")));
+                fmt::format("{}: requires {}", names.origin("on"),
+                            names.with("couplings", {"antiferromagnet", "pm", "gaussian"})));
   }
   if (of.shortcut_strength != 1 && p == 0) {
     throw Error(ExitCode::usage, fmt::format("{}: a lattice with p = 0 has no shortcuts (give p > "
                                              "0)",
-                                             origins.at("shortcut_strength")));
+                                             names.origin("shortcut_strength")));
   }
 }
 
-void check_rounded_numbers(const Model& model, const std::map<std::string, std::string>& origins) {
+void check_rounded_numbers(const Model& model, const SettingNames& names) {
   const Interactions& of = model.interactions;
   for (const auto& [key, value] : {std::pair{"field", of.field},
                                    {"field_width", of.field_width},
@@ -217,8 +216,14 @@ void check_rounded_numbers(const Model& model, const std::map<std::string, std::
     throw Error(ExitCode::usage,
                 fmt::format("{}: {} is too small: rounding to a multiple of 2^-20 changes it to "
                             "{:.3g} (allowed: 0, and magnitudes from 4.8e-5 on)",
-                            origins.at(key), value, rounded));
+                            names.origin(key), value, rounded));
   }
+}
+
+Model given_model(const ModelWords& words, const SettingNames& names) {
+  const Model model = parse_model(words, names.model());
+  check_rounded_numbers(model, names);
+  return model;
 }
 
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

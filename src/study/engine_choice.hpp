@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "src/engine/registry.hpp"
+#include "src/study/setting_names.hpp"
 
 namespace rewise {
 
@@ -19,12 +19,11 @@ Rule choose_rule(const std::string& text, const std::string& origin);
 // Parses an update. Returns nothing for "auto".
 std::optional<LocalUpdate> local_or_auto(const std::string& text, const std::string& origin);
 std::optional<ClusterUpdate> cluster_or_auto(const std::string& text, const std::string& origin);
-// Parses the options or keys `schedule`, `local` and `cluster`, whose names in messages begin with
-// `dashes`. The schedule may name updates too ("swendsen-wang/1:4"). The cluster update is resolved
-// by choose_cluster(). `automatic`: as in parse_updates(). Throws Error(usage), also for two
-// different updates.
+// Parses the settings `schedule`, `local` and `cluster`. The schedule may name updates too
+// ("swendsen-wang/1:4"). The cluster update is resolved by choose_cluster(). `automatic`: as in
+// parse_updates(). Throws Error(usage), also for two different updates.
 GivenUpdates choose_updates(const std::string& schedule, const std::string& local,
-                            const std::string& cluster, const std::string& dashes, bool automatic);
+                            const std::string& cluster, const SettingNames& names, bool automatic);
 // Resolves the cluster update for `schedule` (nothing: "auto"). "" means auto with an auto
 // schedule, which chooses both together, and Wolff otherwise. Throws Error(usage) for "auto" with a
 // fixed schedule.
@@ -58,14 +57,15 @@ void check_compares_schedules(const Model& model, const std::string& origin,
 // The same for the couplings and fields of a file (Graph::bond_weights()): negative ones.
 void check_compares_schedules(const Graph& graph, const std::string& origin,
                               const std::string& advice = "give a schedule, such as 1:0");
-// Throws Error(usage) if the model's key `on` or `shortcut_strength`, named by `origins`, has no
-// effect: without shortcuts, or on couplings that are 1 anyway.
-void check_shortcut_couplings(const Model& model, double p,
-                              const std::map<std::string, std::string>& origins);
-// Throws Error(usage) if the model's field, width of the field or strength of shortcuts, named by
-// `origins`, changes by over 1% when it is rounded to fixed point. For settings that a user gives:
-// stored ones are valid as they are.
-void check_rounded_numbers(const Model& model, const std::map<std::string, std::string>& origins);
+// Throws Error(usage) if the model's key `on` or `shortcut_strength` has no effect: without
+// shortcuts, or on couplings that are 1 anyway.
+void check_shortcut_couplings(const Model& model, double p, const SettingNames& names);
+// Throws Error(usage) if the model's field, width of the field or strength of shortcuts changes by
+// over 1% when it is rounded to fixed point. For settings that a user gives: stored ones are valid
+// as they are.
+void check_rounded_numbers(const Model& model, const SettingNames& names);
+// Parses the words of a user and checks them by check_rounded_numbers().
+Model given_model(const ModelWords& words, const SettingNames& names);
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

@@ -75,7 +75,7 @@ std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool
   return own != nullptr ? own->why_not(methods, on_cuda, shared) : "";
 }
 
-void check_task_engine(const TaskSpec& spec) {
+void check_task_engine(const TaskSpec& spec, const SettingNames& names) {
   if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
   if (!traits(spec.engine).regular_only) return;
   const auto able = [&](const EngineTraits& engine) {
@@ -83,10 +83,11 @@ void check_task_engine(const TaskSpec& spec) {
            (shared_ranks() == nullptr || shares_replicas(engine));
   };
   const auto refuse = [&](const std::string& what, const char* more = "") {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
-                            "spins on regular lattices only (use --engine {}{})",
-                            what, to_string(spec.engine), engines_with(able), more));
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
+                    "spins on regular lattices only (use {}{})",
+                    what, to_string(spec.engine), names.with("engine", names_with(able)), more));
   };
   if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p));
   if (spec.imported != nullptr) refuse("an imported graph");

@@ -8,6 +8,7 @@
 
 #include "src/engine/factory.hpp"
 #include "src/engine/registry.hpp"
+#include "src/study/setting_names.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
@@ -50,7 +51,7 @@ inline bool needs_graph(const TaskSpec& spec) { return !traits(spec.engine).regu
 // Engines of regular lattices (EngineTraits::regular_only) reject p > 0, imported graphs, models
 // other than Ising, schedules with cluster updates, and extents that are odd, below 4 or too large.
 // All engines check the weights of an imported graph.
-void check_task_engine(const TaskSpec& spec);
+void check_task_engine(const TaskSpec& spec, const SettingNames& names = SettingNames::options());
 
 // Describes the regular lattice of `spec` for the task file.
 GraphRecord regular_record(const TaskSpec& spec);

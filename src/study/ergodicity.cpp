@@ -83,17 +83,17 @@ LocalUpdate local_update_for(const Graph& graph, const Model& model) {
 // once in N updates. They therefore keep their relative orientation, and contribute up to the
 // square of their share to m^2.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
-                               bool options) {
+                               const SettingNames& names) {
   // With more than two states, Metropolis proposes random states.
   if (spec.local != LocalUpdate::metropolis || spec.schedule.local == 0 || spec.model.q > 2) {
     return "";
   }
   const bool wolff = spec.schedule.cluster > 0;
   if (wolff && spec.cluster != ClusterUpdate::wolff) return "";
-  std::string cure = options ? "use --local glauber" : "use local = \"glauber\"";
-  const std::string labels = options ? "--cluster swendsen-wang" : "cluster = \"swendsen-wang\"";
+  std::string cure = "use " + names.with("local", {"glauber"});
   if (has_cluster_updates(spec.engine)) {
-    cure += fmt::format(", or {}{}", labels, wolff ? "" : " and a schedule with cluster updates");
+    cure += fmt::format(", or {}{}", names.with("cluster", {"swendsen-wang"}),
+                        wolff ? "" : " and a schedule with cluster updates");
   }
   ErgodicityProblem problem{spec.graph.extents.size() == 1, 0, 0};
   if (seen) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "graphs/graph.hpp"
+#include "src/study/setting_names.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
@@ -31,9 +32,8 @@ ErgodicityProblem ergodicity_problem(const Graph& graph);
 LocalUpdate local_update_for(const Graph& graph, const Model& model);
 
 // A warning if the updates of a task may not reach every configuration; else "". `seen` describes
-// the graph of the task; without it, the graph is built if needed. `options`: names options of the
-// command line, not keys of a study.
+// the graph of the task; without it, the graph is built if needed.
 std::string metropolis_warning(const TaskSpec& spec, const std::optional<ErgodicityProblem>& seen,
-                               bool options);
+                               const SettingNames& names);
 
 }  // namespace rewise

@@ -52,7 +52,7 @@ struct StudyTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
   double seconds = 0;  // expected on one core; the unit of the progress line
-  // "graph" (results depend on it), "pilot", "scan" or "tune".
+  // "graph" (results depend on it), "pilot" or "scan"; in tasks.json.
   std::string purpose = "graph";
   bool extends = true;  // stores the final state, since more measurements may follow
   std::function<void(const Graph&)> on_graph = {};      // see TaskJob

@@ -143,7 +143,8 @@ double dropped_cycles(const TaskData& task) {
 
 // `travelled`: travelled_before() of the first measurement.
 RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
-                           const Halves& halves, double level, bool travelled) {
+                           const Halves& halves, double level, bool travelled,
+                           const SettingNames& names) {
   RunCheck check;
   const auto refuse = [&](std::string why) {
     check.status = RunStatus::not_equilibrated;
@@ -151,35 +152,36 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   };
   const Value tau = result.longest_tau;
   const bool known = std::isfinite(tau.error);
-  const std::string_view with_exchange = "--exchange with temperatures up to where tau is short";
+  const std::string with_exchange =
+      names.on("exchange") + " with temperatures up to where tau is short";
   const bool exchange = task.configuration.contains("sampling.exchange");
-  const std::string_view remedy = exchange ? "more temperatures, up to where tau is short"
-                                  : model_of(task.configuration).is_ferromagnet()
-                                      ? "another schedule"
-                                      : with_exchange;
+  const std::string remedy = exchange ? "more temperatures, up to where tau is short"
+                             : model_of(task.configuration).is_ferromagnet() ? "another schedule"
+                                                                             : with_exchange;
+  const std::string raise = "raise " + names.name("equilibrate");
+  const std::string mixed = names.with("start", {"mixed"}) + ", which compares both starts";
   const double dropped = dropped_cycles(task);
 
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
     refuse(fmt::format(
-        "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; "
-        "raise --equilibrate, or use {}",
-        kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), remedy));
+        "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; {}, or use "
+        "{}",
+        kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), raise, remedy));
   } else if (const std::string stuck =
                  stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
                                 s.in_field, tau, dropped, travelled);
              !stuck.empty()) {
-    refuse(
-        fmt::format("{}some replicas are stuck ({}), and tau is {}; raise --equilibrate, or use {}",
-                    kNotInEquilibrium, stuck, tau_text(tau), remedy));
+    refuse(fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
+                       kNotInEquilibrium, stuck, tau_text(tau), raise, remedy));
   }
   const double length = static_cast<double>(result.measurements) * s.every;
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
     refuse(
         fmt::format("{}the second half of the measurements differs from the first in {} by {:.1f} "
-                    "standard errors; raise --equilibrate",
-                    kNotInEquilibrium, drift.observable, std::abs(drift.z)));
+                    "standard errors; {}",
+                    kNotInEquilibrium, drift.observable, std::abs(drift.z), raise));
   }
   const int few = few_replicas(dependence_of(task) != Dependence::none);
   const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
@@ -192,42 +194,41 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                                                                   : "cold";
     refuse(fmt::format(
         "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
-        "are few for a tau of {}; raise --equilibrate, or use {}",
+        "are few for a tau of {}; {}, or use {}",
         alike
             ? fmt::format("all replicas started {}", began)
             : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
-        dropped, tau_text(tau),
+        dropped, tau_text(tau), raise,
         alike && task.replicas >= static_cast<std::uint32_t>(few)
-            ? "--start mixed, which compares both starts"
-            : fmt::format("{} replicas or more with --start mixed, which compares both starts",
-                          few)));
+            ? mixed
+            : fmt::format("{} replicas or more with {}", few, mixed)));
   }
   if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
     refuse(fmt::format(
         "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
-        "which is {}, and {} cycles before the first one are few; raise --measure and "
-        "--equilibrate, or use another schedule",
-        result.measurements, tau_text(tau), dropped));
+        "which is {}, and {} cycles before the first one are few; {} and {}, or use another "
+        "schedule",
+        result.measurements, tau_text(tau), dropped, raise, names.name("measure")));
   }
   if (const std::string valleys = valleys_of(task, s, level);
       check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
     refuse(fmt::format("{}{}: they are in different valleys and do not leave them; {}",
                        kNotInEquilibrium, valleys,
-                       exchange ? "raise --equilibrate and --measure"
+                       exchange ? fmt::format("{} and {}", raise, names.name("measure"))
                                 : fmt::format("use {}, or another schedule", with_exchange)));
   }
   if (check.ok() && compared && dropped < kMinTaus * tau.value) {
-    check.warnings.push_back(fmt::format(
-        "{} cycles before the first measurement are few for a tau of {}: raise --equilibrate",
-        dropped, tau_text(tau)));
+    check.warnings.push_back(
+        fmt::format("{} cycles before the first measurement are few for a tau of {}: {}", dropped,
+                    tau_text(tau), raise));
   }
   if (blocks_too_short(result, s.every)) {
     if (check.ok()) check.status = RunStatus::too_short;
     check.reasons.push_back(fmt::format(
         "errors are too small: with {} they come from time blocks of {} cycles, and tau "
-        "is {}; raise --measure, or use {} replicas",
+        "is {}; raise {}, or use {} replicas",
         count_text(result.replicas, "replica"), static_cast<double>(result.block_length) * s.every,
-        tau_text(tau), few));
+        tau_text(tau), names.name("measure"), few));
   }
   if (!check.ok()) return check;
   if (check.halves.checks > 0) {
@@ -292,7 +293,7 @@ std::string two_digits(double x) {
   return x < 10 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
 }
 
-CheckedRun checked_run(const TaskData& task) {
+CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
   CheckedRun run;
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
@@ -304,7 +305,7 @@ CheckedRun checked_run(const TaskData& task) {
     series_at(task.magnetisation, k, s.magnetisations);
     run.checks.push_back(check_temperature(task, s, run.results[k],
                                            at_temperature(halves, static_cast<Eigen::Index>(k)),
-                                           level, travelled));
+                                           level, travelled, names));
     RunCheck& check = run.checks.back();
     if (const std::string why = short_for_overlap(task, run.results[k]);
         check.ok() && !why.empty()) {
@@ -317,13 +318,15 @@ CheckedRun checked_run(const TaskData& task) {
       check.status = RunStatus::not_equilibrated;
       check.passed.clear();
       check.reasons.push_back(fmt::format(
-          "{}{}; raise --equilibrate{}", kNotInEquilibrium, why,
-          task.configuration.contains("sampling.exchange") ? "" : ", or use --exchange"));
+          "{}{}; raise {}{}", kNotInEquilibrium, why, names.name("equilibrate"),
+          task.configuration.contains("sampling.exchange") ? ""
+                                                           : ", or use " + names.on("exchange")));
     }
     if (cluster_sums_fit(task, k)) continue;
-    run.checks.back().warnings.emplace_back(
+    run.checks.back().warnings.push_back(fmt::format(
         "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
-        "bits; measure more often (smaller --every)");
+        "bits; measure more often (smaller {})",
+        names.name("every")));
   }
   if (task.configuration.contains("sampling.exchange")) refuse_beside_refused(run);
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "src/study/halves.hpp"
+#include "src/study/setting_names.hpp"
 #include "src/study/task_results.hpp"
 
 namespace rewise {
@@ -64,7 +65,8 @@ struct CheckedRun {
   std::vector<std::string> warnings;  // of all temperatures together, one line each
 };
 
-CheckedRun checked_run(const TaskData& task);
+// `names`: of the settings that the texts advise to change.
+CheckedRun checked_run(const TaskData& task, const SettingNames& names = SettingNames::options());
 
 // The checks that passed at all temperatures; none if one of them rejects values.
 std::vector<std::string> passed_checks(const CheckedRun& run);

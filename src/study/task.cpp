@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 
 #include "src/base/digest.hpp"
@@ -14,7 +15,7 @@
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/config.hpp"
+#include "src/study/halves.hpp"
 #include "src/study/parse.hpp"
 #include "src/study/task_check.hpp"
 #include "src/study/task_group.hpp"
@@ -109,6 +110,42 @@ Model model_of(const TextMap& configuration) {
     if (found != configuration.end()) words[key] = found->second;
   }
   return parse_model(words, origin);
+}
+
+TaskSpec stored_spec(const TaskData& data) {
+  const TextMap& stored = data.configuration;
+  const auto text = [&](const char* key, std::string_view otherwise) {
+    const auto found = stored.find(key);
+    return found == stored.end() ? std::string(otherwise) : found->second;
+  };
+  const auto whole = [&](const char* key, const char* otherwise) {
+    return std::strtoull(text(key, otherwise).c_str(), nullptr, 10);
+  };
+  const char* const origin = "task file";
+  TaskSpec spec;
+  spec.engine = parse_engine(text("sampling.engine", to_string(kDefaultEngine)), origin);
+  spec.model = model_of(stored);
+  spec.local = parse_local_update(text("sampling.local", to_string(spec.local)), origin);
+  spec.cluster = parse_cluster_update(text("sampling.cluster", to_string(spec.cluster)), origin);
+  spec.schedule = parse_schedule(text("sampling.schedule", "1:1"), origin);
+  spec.schedule.exchange = stored.contains("sampling.exchange");
+  spec.schedule.houdayer = stored.contains("sampling.houdayer");
+  spec.few_cluster.tile = static_cast<std::uint32_t>(whole("sampling.few_cluster_tile", "0"));
+  spec.few_cluster.flip = std::strtod(text("sampling.few_cluster_flip", "0.9").c_str(), nullptr);
+  spec.temperatures = data.temperature;
+  spec.replicas = data.replicas;
+  spec.start = start_of(data);
+  spec.seed = whole("sampling.seed", "1");
+  spec.warm_up = {
+      whole("sampling.warm_up", "0"),
+      {parse_schedule(text("sampling.warm_up_schedule", "1:1"), origin),
+       parse_cluster_update(text("sampling.warm_up_cluster", "swendsen-wang"), origin)}};
+  spec.equilibrate = whole("sampling.equilibrate", "0");
+  spec.measure = whole("sampling.measure", "0");
+  spec.every = whole("sampling.every", "1");
+  spec.cluster_pairs = stored.contains("sampling.cluster_pairs");
+  spec.staggered = stored.contains("sampling.staggered");
+  return spec;
 }
 
 std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }

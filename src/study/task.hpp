@@ -33,16 +33,21 @@ struct WarmUp {
   Updates updates{{1, 1}, ClusterUpdate::swendsen_wang};
 };
 
-struct TaskSpec {
-  GraphSpec graph;
-  std::shared_ptr<const Graph> imported;  // replaces `graph`
+// Settings that do not depend on the graph or the temperatures: those that all tasks of a study
+// have in common.
+struct TaskSettings {
   EngineKind engine = kDefaultEngine;
   Model model;
   LocalUpdate local = LocalUpdate::metropolis;
-  ClusterUpdate cluster = ClusterUpdate::wolff;
   FewCluster few_cluster;
+  std::uint32_t replicas = 32;  // per temperature
+};
+
+struct TaskSpec : TaskSettings {
+  GraphSpec graph;
+  std::shared_ptr<const Graph> imported;  // replaces `graph`
+  ClusterUpdate cluster = ClusterUpdate::wolff;
   std::vector<double> temperatures;  // [T]
-  std::uint32_t replicas = 32;       // per temperature
   Start start = Start::mixed;
   // The spins of Start::given, as of Engine::write_spins(). nullptr if a state replaces them.
   std::shared_ptr<const std::vector<std::uint8_t>> start_spins;
@@ -67,6 +72,9 @@ TextMap task_configuration(const TaskSpec& spec);
 Model model_of(const TextMap& configuration);
 // Likewise the updates of a cycle; `origin` begins messages.
 Updates updates_of(const TextMap& configuration, std::string_view origin = "task file");
+// The settings of a finished task or a checkpoint without its graph. Unlike settings of a user
+// (task_request.hpp), they are not checked. Throws Error(usage) for unknown words.
+TaskSpec stored_spec(const TaskData& data);
 // 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
 // Paths of the task in a study's folder.

@@ -188,7 +188,7 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{run + "--temperature 2 --couplings pm --couplings-on shortcuts", 64,
                "--couplings-on: a lattice with p = 0 has no shortcuts"},
            Bad{run + "--temperature 2 --p 0.1 --couplings-on shortcuts", 64,
-               "--couplings-on: requires couplings = \"antiferromagnet\""},
+               "--couplings-on: requires --couplings antiferromagnet, pm or gaussian"},
            Bad{run + "--temperature 2 --shortcut-strength 0.5", 64,
                "--shortcut-strength: a lattice with p = 0 has no shortcuts (give p > 0)"},
            Bad{"decorrelate --size 4 --temperature 2 --shortcut-strength 0.5", 64,

@@ -101,10 +101,14 @@ TEST_CASE("couplings of different size and fields make sweeps ergodic") {
   spec.imported = std::make_shared<const Graph>(graph_of(3, kTriangle));
   spec.schedule = {1, 0};
   const ErgodicityProblem seen = ergodicity_problem(*spec.imported);
-  const auto warned = [&] { return !metropolis_warning(spec, seen, true).empty(); };
+  const auto warned = [&] {
+    return !metropolis_warning(spec, seen, SettingNames::options()).empty();
+  };
   CHECK(warned());
-  CHECK(metropolis_warning(spec, seen, true).find("--local glauber") != std::string::npos);
-  CHECK(metropolis_warning(spec, seen, false).find("local = \"glauber\"") != std::string::npos);
+  CHECK(metropolis_warning(spec, seen, SettingNames::options()).find("--local glauber") !=
+        std::string::npos);
+  CHECK(metropolis_warning(spec, seen, SettingNames::keys()).find("local = \"glauber\"") !=
+        std::string::npos);
   spec.model.interactions.couplings = CouplingKind::antiferromagnet;
   CHECK(warned());
   spec.model.interactions.field = 0.1;
