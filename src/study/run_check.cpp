@@ -32,6 +32,11 @@ std::string tau_text(Value tau) {
                      two_digits(tau.value));
 }
 
+// "raise --equilibrate and --measure"
+std::string raise_both(const SettingNames& names) {
+  return fmt::format("raise {} and {}", names.name("equilibrate"), names.name("measure"));
+}
+
 // The most significant difference between the second and the first half of the measurements, if its
 // p-value is below `level` / (number of comparisons); otherwise empty.
 struct Drift {
@@ -206,16 +211,14 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
   if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
     refuse(fmt::format(
         "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
-        "which is {}, and {} cycles before the first one are few; {} and {}, or use another "
-        "schedule",
-        result.measurements, tau_text(tau), dropped, raise, names.name("measure")));
+        "which is {}, and {} cycles before the first one are few; {}, or use another schedule",
+        result.measurements, tau_text(tau), dropped, raise_both(names)));
   }
   if (const std::string valleys = valleys_of(task, s, level);
       check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
-    refuse(fmt::format("{}{}: they are in different valleys and do not leave them; {}",
-                       kNotInEquilibrium, valleys,
-                       exchange ? fmt::format("{} and {}", raise, names.name("measure"))
-                                : fmt::format("use {}, or another schedule", with_exchange)));
+    refuse(fmt::format(
+        "{}{}: they are in different valleys and do not leave them; {}", kNotInEquilibrium, valleys,
+        exchange ? raise_both(names) : fmt::format("use {}, or another schedule", with_exchange)));
   }
   if (check.ok() && compared && dropped < kMinTaus * tau.value) {
     check.warnings.push_back(
@@ -244,7 +247,8 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
 
 // In spin glasses q^2 changes more slowly than m^2. Returns why nothing shows equilibrium if few
 // cycles were dropped for tau_int of q^2, or for its lower bound; else "".
-std::string short_for_overlap(const TaskData& task, const TemperatureResult& result) {
+std::string short_for_overlap(const TaskData& task, const TemperatureResult& result,
+                              const SettingNames& names) {
   const auto found = result.tau.find("overlap_m2");
   if (found == result.tau.end() || model_of(task.configuration).is_ferromagnet()) return "";
   const Value tau = found->second;
@@ -253,12 +257,13 @@ std::string short_for_overlap(const TaskData& task, const TemperatureResult& res
   if (!(dropped < (known ? kMinTaus : kStartTaus) * tau.value)) return "";
   return fmt::format(
       "nothing shows that this is equilibrium: tau of q^2 is {}, and {} cycles before the first "
-      "measurement are few; raise {}--equilibrate",
-      tau_text(tau), dropped, known ? "" : "--measure and ");
+      "measurement are few; {}",
+      tau_text(tau), dropped,
+      known ? fmt::format("raise {}", names.name("equilibrate")) : raise_both(names));
 }
 
 // Replica exchange carries spins from a temperature that is not in equilibrium to others.
-void refuse_beside_refused(CheckedRun& run) {
+void refuse_beside_refused(CheckedRun& run, const SettingNames& names) {
   std::vector<double> temperatures, refused;
   for (std::size_t k = 0; k < run.checks.size(); ++k) {
     temperatures.push_back(run.results[k].temperature);
@@ -268,10 +273,9 @@ void refuse_beside_refused(CheckedRun& run) {
     RunCheck& check = run.checks[k];
     check.status = RunStatus::not_equilibrated;
     check.passed.clear();
-    check.reasons.push_back(fmt::format(
-        "{}replicas are exchanged with T = {}, which has no values; raise --equilibrate and "
-        "--measure",
-        kNotInEquilibrium, beside));
+    check.reasons.push_back(
+        fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
+                    kNotInEquilibrium, beside, raise_both(names)));
   }
 }
 
@@ -307,7 +311,7 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
                                            at_temperature(halves, static_cast<Eigen::Index>(k)),
                                            level, travelled, names));
     RunCheck& check = run.checks.back();
-    if (const std::string why = short_for_overlap(task, run.results[k]);
+    if (const std::string why = short_for_overlap(task, run.results[k], names);
         check.ok() && !why.empty()) {
       check.status = RunStatus::not_equilibrated;
       check.passed.clear();
@@ -328,7 +332,7 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
         "bits; measure more often (smaller {})",
         names.name("every")));
   }
-  if (task.configuration.contains("sampling.exchange")) refuse_beside_refused(run);
+  if (task.configuration.contains("sampling.exchange")) refuse_beside_refused(run, names);
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
     run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
   }
