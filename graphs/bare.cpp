@@ -4,6 +4,7 @@
 
 #include "graphs/gaps.hpp"
 #include "src/base/error.hpp"
+#include "src/base/stop.hpp"
 
 namespace rewise {
 namespace {
@@ -37,7 +38,9 @@ void remove_rewired(const Lattice& lattice, const GraphSpec& spec, std::vector<B
   // On others the draws of the targets are not needed: most of the time of rewired_bonds().
   Gaps gaps(spec.seed, fixed_point(spec.p / 2));
   const std::uint64_t count = 2 * lattice.bonds();
+  StopCheck check;
   for (std::uint64_t end = gaps.next(); end < count;) {
+    check();
     const Bond bond = end / 2;
     const bool first = end % 2 == 0;
     removed.push_back(bond);

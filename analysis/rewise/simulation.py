@@ -367,7 +367,7 @@ class Simulation:
         that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and
         DataError if it is damaged or has no saved state."""
         settings = {"device": arguments.text("device", device),
-                    "threads": arguments.whole("threads", threads)}
+                    "threads": arguments.whole("threads", threads, 0, 4096)}
         with unpacked(path) as own:
             core, notes = _core.Simulation.restore(own, settings)
         warn(notes)

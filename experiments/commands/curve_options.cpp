@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -43,14 +44,22 @@ CurveSpec make_spec(const CurveOptions& o) {
   request.temperatures = read_temperatures(o.temperature, request.exchange);
   CurveSpec spec;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  // All schedules use one engine: the default one or, if it does not support a schedule, the engine
-  // of the first such schedule.
+  // All schedules use one engine: that of the first one or, if it does not support a later one, the
+  // engine of that one.
+  const Updates* decides = &spec.mixes.front();
+  std::optional<EngineKind> chosen;
   for (const Updates& mix : spec.mixes) {
-    // Metropolis for mixes that name no local update, also on chains.
-    request.updates = {mix.schedule, mix.cluster, LocalUpdate::metropolis};
-    const TaskSpec task = task_spec(request, SettingNames::options());
-    if (spec.engine == kDefaultEngine) static_cast<TaskSpec&>(spec) = task;
+    const auto cluster = needed_cluster(mix.schedule, mix.cluster);
+    const EngineKind engine = choose_engine(request.engine, request.model, cluster, "--engine");
+    if (!chosen || (cluster && !has(*chosen, *cluster))) {
+      chosen = engine;
+      decides = &mix;
+    }
   }
+  // Metropolis for mixes that name no local update, also on chains.
+  request.updates = {decides->schedule, decides->cluster, LocalUpdate::metropolis};
+  request.staggered = false;  // not used by curves
+  static_cast<TaskSpec&>(spec) = task_spec(request, SettingNames::options());
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
   const bool words = traits(spec.engine).word > 1;
   const char* usual = words && !spec.model.is_ferromagnet() ? "1:0" : "1:8";

@@ -161,6 +161,7 @@ TaskSpec run_spec(const RunOptions& options) {
   TaskRequest request = options.task;
   request.model = read_model(options);
   request.temperatures = read_temperatures(options.temperature, request.exchange);
+  check_temperatures(request, SettingNames::options());  // before a large file is read
   if (!options.graph.empty()) {
     const bool weights = request.model.interactions.couplings == CouplingKind::file;
     request.graph = std::make_shared<const Graph>(

@@ -308,6 +308,11 @@ ExitCode run_study_contents(const ContentOptions& options) {
         ExitCode::held,
         fmt::format("another process works in folder '{}': nothing was removed", folder.string()));
   }
+  if (alone && !alone->works()) {
+    fmt::print(stderr,
+               "warning: '{}' cannot be locked: --prune does not see other processes in it\n",
+               folder.string());
+  }
   const auto requested = read_last_run(folder);
   std::vector<std::string> problems;
   std::vector<StoredTask> stored;

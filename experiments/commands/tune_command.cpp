@@ -173,8 +173,10 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
                 "--houdayer: needs --exchange, which compares schedules by overlaps");
   }
   request.updates.cluster = wanted_cluster(options);
+  request.staggered = false;  // not compared
   request.updates.local = local_or_auto(options.local, "--local");
   request.temperatures = read_temperatures(options.temperature, request.exchange);
+  if (request.exchange) check_temperatures(request, names);
   if (options.replicas > 0) request.replicas = options.replicas;  // else chosen by setting_of()
   const bool imported = !options.graph.empty();
   std::vector<double> given;  // p

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "src/base/constants.hpp"
 #include "src/study/parse.hpp"
@@ -410,11 +411,24 @@ std::vector<std::string> blank_off_identity(const StudyConfig& config, const Siz
 std::vector<std::string> blank_beside_refused(const StudyConfig& config, const SizeData& size,
                                               SizeCurves& curves) {
   if (!config.exchange) return {};
-  const std::vector<BesideRefused> beside = beside_refused(curves.temperatures, curves.refused);
+  // Replicas are exchanged within a task. Temperatures that were added later have tasks of their
+  // own.
+  auto tasks = config.temperature_tasks;
+  if (tasks.empty()) tasks.push_back(curves.temperatures);
+  std::map<double, double> beside;  // a temperature, and the refused one that affects it
+  for (const std::vector<double>& task : tasks) {
+    std::vector<double> refused;
+    for (const double t : curves.refused) {
+      if (std::ranges::find(task, t) != task.end()) refused.push_back(t);
+    }
+    for (const BesideRefused& one : beside_refused(task, refused)) {
+      beside[task[one.index]] = one.refused;
+    }
+  }
   return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
-    const auto found = std::ranges::find(beside, t, &BesideRefused::index);
+    const auto found = beside.find(curves.temperatures[t]);
     if (found == beside.end()) return "";
-    return fmt::format("replicas are exchanged with T = {}, which has no values", found->refused);
+    return fmt::format("replicas are exchanged with T = {}, which has no values", found->second);
   });
 }
 

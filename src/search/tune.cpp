@@ -286,7 +286,9 @@ double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
       engine.advance(schedule, more);
       cycles += more;
     } while (now() - begin < 2e-3);
-    least = std::min(least, (now() - begin) / static_cast<double>(cycles));
+    const double taken = now() - begin;
+    least = std::min(least, taken / static_cast<double>(cycles));
+    if (taken > 0.05) break;  // long enough
   }
   return least;
 }

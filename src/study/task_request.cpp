@@ -25,18 +25,6 @@ void check_few_cluster(const TaskRequest& request, const SettingNames& names) {
                   cluster ? to_string(*cluster) : std::string_view("auto")));
 }
 
-void check_temperatures(const TaskRequest& request, const SettingNames& names) {
-  const std::string origin = names.origin("temperatures");
-  if (request.temperatures.empty()) {
-    throw Error(ExitCode::usage, fmt::format("{} is missing (one temperature or more)", origin));
-  }
-  for (const double t : request.temperatures) {
-    if (std::isfinite(t) && t > 0) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (finite and > 0)", origin, t));
-  }
-  if (request.exchange) check_exchange_temperatures(request.temperatures.size(), names);
-}
-
 }  // namespace
 
 void check_limits(std::uint64_t value, const char* key, const SettingNames& names) {
@@ -53,6 +41,18 @@ void check_exchange_temperatures(std::size_t count, const SettingNames& names) {
               fmt::format("{}: requires at least two temperatures, or a range in which it chooses "
                           "them",
                           names.origin("exchange")));
+}
+
+void check_temperatures(const TaskRequest& request, const SettingNames& names) {
+  const std::string origin = names.origin("temperatures");
+  if (request.temperatures.empty()) {
+    throw Error(ExitCode::usage, fmt::format("{} is missing (one temperature or more)", origin));
+  }
+  for (const double t : request.temperatures) {
+    if (std::isfinite(t) && t > 0) continue;
+    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (finite and > 0)", origin, t));
+  }
+  if (request.exchange) check_exchange_temperatures(request.temperatures.size(), names);
 }
 
 std::uint64_t default_seed(const GraphSpec& network) {

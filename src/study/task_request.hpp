@@ -48,6 +48,8 @@ TaskSpec task_spec(const TaskRequest& request, const SettingNames& names);
 void check_limits(std::uint64_t value, const char* key, const SettingNames& names);
 // Throws Error(usage) if replica exchange has fewer than two temperatures.
 void check_exchange_temperatures(std::size_t count, const SettingNames& names);
+// Throws Error(usage) without a temperature, for one that is not above 0, or for too few of them.
+void check_temperatures(const TaskRequest& request, const SettingNames& names);
 
 // The seed of spins and updates if none is given: that of the network, because averages over runs
 // of different networks need random numbers that are not the same; 1 for graphs without a seed.

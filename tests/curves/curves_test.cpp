@@ -141,6 +141,17 @@ TEST_CASE("decorrelate, equilibrate, clusters: the default seed is that of the f
   }
 }
 
+// With few-cluster updates alone bytespin would be chosen, with sweeps alone multispin.
+TEST_CASE("all schedules of a curve use one engine, which decides about the number of replicas") {
+  const Workplace place;
+  const Output output = place.run(
+      "equilibrate --device cpu --size 8 --temperature 2.3 --schedule few-cluster/0:1,1:0 "
+      "--replicas 10 --steps 4 --timings 1");
+  INFO(output.err);
+  CHECK(output.status == 0);
+  CHECK(output.out.find("bytespin") != std::string::npos);
+}
+
 TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   const Workplace place;
   const json set =

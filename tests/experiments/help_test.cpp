@@ -311,7 +311,7 @@ TEST_CASE("help of an unknown key suggests a near one") {
         Bad{"help kalentev",
             "key, value or quantity 'kalentev' (it is explained by "
             "'rewise run --help', 'rewise bench --help', 'rewise label --help')"},
-        Bad{"help a", "(there are add, "}, Bad{"help xyzzy", "('rewise help' lists all)"}}) {
+        Bad{"help a", "(there are auto, add, "}, Bad{"help xyzzy", "('rewise help' lists all)"}}) {
     const Output output = place.run(bad.line);
     INFO(output.err);
     CHECK(output.status == 64);

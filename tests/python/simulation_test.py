@@ -439,6 +439,7 @@ def test_forty_bad_arguments(small):
         (rw.FileError, "none.h5", lambda: rw.Graph.load("/none.h5")),
         (rw.UsageError, "first_site", lambda: rw.Graph.load("/none.edges", first_site=2)),
         (rw.UsageError, "threads", lambda: simulation(graph, 2.3, threads=5000)),
+        (rw.UsageError, "threads", lambda: rw.Simulation.restore("/none.h5", threads=5000)),
         (rw.UsageError, "cycles", lambda: simulation(graph, 2.3, device="cpu").run(-1)),
         (rw.UsageError, "no measurements", lambda: simulation(graph, 2.3, device="cpu").results),
         (rw.UsageError, "method", lambda: rw.labels(np.eye(3), method="quick")),

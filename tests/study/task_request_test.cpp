@@ -72,7 +72,7 @@ TEST_CASE("settings that do not fit together are errors under the given names") 
   one.temperatures.clear();
   refused(one, "temperature is missing");
   one = request_of(0);
-  one.any_engine = true;
+  one.allowed = NamedEngines::all;
   one.engine = "bitlattice";
   refused(one, "use engine=\"multispin\" or \"bytespin\", or a schedule");
 }
