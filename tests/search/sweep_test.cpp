@@ -136,7 +136,7 @@ TEST_CASE("messages on equilibrium name the graphs by the seeds that run --graph
   CHECK(has("Averages over the others\nwould be biased"));
 }
 
-// After 30 cycles with replica exchange, both starts agree and nothing drifts significantly, but at
+// After 36 cycles with replica exchange, both starts agree and nothing drifts significantly, but at
 // low T the link overlap q_l is smaller than the energy implies. The number of bonds in this
 // relation includes the added ones: with 2 N, that of the lattice alone, q_l would be off by 10
 // errors or more at T = 2, also in equilibrium.
@@ -152,7 +152,7 @@ TEST_CASE("Gaussian couplings: a sweep has no values where energy and link overl
   };
   constexpr const char* text = "from what the energy implies for Gaussian couplings";
   constexpr const char* few =
-      "temperatures = [0.2, 0.4, 0.7, 1.2, 2.0, 3.0]\nequilibrate = 30\nmeasure = 16\nevery = 1";
+      "temperatures = [0.2, 0.4, 0.7, 1.2, 2.0, 3.0]\nequilibrate = 36\nmeasure = 16\nevery = 1";
   const json early = swept(10, 16, "", few);
   const json& size = early["sizes"][0];
   CHECK(size["hot_cold"]["agree"] == true);
