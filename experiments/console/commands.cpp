@@ -1,9 +1,9 @@
 #include "experiments/console/commands.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <CLI/CLI.hpp>
-#include <thread>
 
 #include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
@@ -90,8 +90,8 @@ void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std
 }
 
 void warn_beyond_cores(std::uint64_t threads, const char* origin) {
-  const std::uint64_t cores = std::thread::hardware_concurrency();
-  if (cores == 0 || threads <= cores) return;
+  const auto cores = static_cast<std::uint64_t>(omp_get_num_procs());  // that this process may use
+  if (threads <= cores) return;
   fmt::print(stderr,
              "warning: {}: {} threads on {} wait for each other, which is much slower "
              "than {}\n",

@@ -280,15 +280,18 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
   bool labels = false, controls = false, staggered = false, overlaps = false, refused = false;
-  bool in_field = false;
+  bool in_field = false, passed = true;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
   std::vector<SweepRow> rows;
   for (const SweepPoint& point : points) {
     labels = labels || (!own && !point.label.empty());
+    passed = passed && point.warnings.empty();
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       schedules.insert(schedule_of(point.sizes[k]));
       const SizeCurves& curves = point.curves[k];
       controls = controls || !curves.controls.empty();
+      const HotCold& starts = point.hot_cold[k];
+      passed = passed && starts.checks > 0 && starts.agree && curves.refused.empty();
       refused = refused || (point.sizes[k].samples.graphs.size() > 1 && !curves.refused.empty());
       in_field = in_field || !curves.in_field.empty();
       staggered = staggered || !curves.staggered.empty();
@@ -328,6 +331,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
     out +=
         "\"> x\": the series of some graphs are too short to determine tau, which is longer than x "
         "there:\nraise measure.\n";
+    passed = false;
   }
   if (staggered) out += "tau is tau_int of m_s^2 where that is longer.\n";
   if (in_field) out += "tau is tau_int of m where that is longer.\n";
@@ -340,6 +344,9 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
     out +=
         "A row has no values (-) if some of its graphs are not in equilibrium. Averages over the "
         "others\nwould be biased: graphs that are slow differ from those that are fast.\n";
+  }
+  if (passed && !rows.empty()) {
+    out += "\nAll checks passed: hot and cold starts agree in every row, and no tau is unknown.\n";
   }
   return out + sweep_warnings(points);
 }

@@ -134,6 +134,7 @@ TEST_CASE("messages on equilibrium name the graphs by the seeds that run --graph
   CHECK(has("some replicas are stuck on "));
   CHECK(has(" of 8 graphs (graph seed"));
   CHECK(has("Averages over the others\nwould be biased"));
+  CHECK(!has("All checks passed"));
 }
 
 // After 36 cycles with replica exchange, both starts agree and nothing drifts significantly, but at
@@ -197,6 +198,8 @@ TEST_CASE("the table of a sweep has the schedule of each row if tau has several 
     return output.out;
   };
   CHECK(table("\"1:1\"").find("schedule\n") == std::string::npos);
+  CHECK(table("\"1:1\"").find("All checks passed: hot and cold starts agree") !=
+        std::string::npos);
   const std::string mixed = table("[\"1:1\", \"2:0\"]");
   CHECK(mixed.find("tau") < mixed.find("schedule\n"));
   CHECK(mixed.find("  1:1\n") != std::string::npos);
