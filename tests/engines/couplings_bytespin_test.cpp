@@ -77,7 +77,8 @@ TEST_CASE("bytespin engine: Houdayer moves conserve the energy of two replicas")
   spec.betas = {1};
   spec.houdayer = true;
   spec.replicas = 2;
-  expect(ExitCode::usage, "3 or more replicas", [&] { make_bytespin_engine(*one.graph, spec, {}); });
+  expect(ExitCode::usage, "3 or more replicas",
+         [&] { make_bytespin_engine(*one.graph, spec, {}); });
   spec.replicas = 4;
   spec.model = {ModelKind::potts, 3};
   spec.model.interactions = one.model.interactions;
