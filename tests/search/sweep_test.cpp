@@ -198,8 +198,7 @@ TEST_CASE("the table of a sweep has the schedule of each row if tau has several 
     return output.out;
   };
   CHECK(table("\"1:1\"").find("schedule\n") == std::string::npos);
-  CHECK(table("\"1:1\"").find("All checks passed: hot and cold starts agree") !=
-        std::string::npos);
+  CHECK(table("\"1:1\"").find("All checks passed: hot and cold starts agree") != std::string::npos);
   const std::string mixed = table("[\"1:1\", \"2:0\"]");
   CHECK(mixed.find("tau") < mixed.find("schedule\n"));
   CHECK(mixed.find("  1:1\n") != std::string::npos);
