@@ -141,6 +141,13 @@ std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   return "";
 }
 
+// Takes back that the checks passed.
+void refuse(RunCheck& check, std::string why) {
+  check.status = RunStatus::not_equilibrated;
+  check.passed.clear();
+  check.reasons.push_back(std::move(why));
+}
+
 // Cycles before the first measurement.
 double dropped_cycles(const TaskData& task) {
   return configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
@@ -151,10 +158,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                            const Halves& halves, double level, bool travelled,
                            const SettingNames& names) {
   RunCheck check;
-  const auto refuse = [&](std::string why) {
-    check.status = RunStatus::not_equilibrated;
-    check.reasons.push_back(std::move(why));
-  };
+  const auto refuse = [&](std::string why) { rewise::refuse(check, std::move(why)); };
   const Value tau = result.longest_tau;
   const bool known = std::isfinite(tau.error);
   const std::string with_exchange =
@@ -270,12 +274,9 @@ void refuse_beside_refused(CheckedRun& run, const SettingNames& names) {
     if (run.checks[k].status == RunStatus::not_equilibrated) refused.push_back(temperatures[k]);
   }
   for (const auto& [k, beside] : beside_refused(temperatures, refused)) {
-    RunCheck& check = run.checks[k];
-    check.status = RunStatus::not_equilibrated;
-    check.passed.clear();
-    check.reasons.push_back(
-        fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
-                    kNotInEquilibrium, beside, raise_both(names)));
+    refuse(run.checks[k],
+           fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
+                       kNotInEquilibrium, beside, raise_both(names)));
   }
 }
 
@@ -313,18 +314,15 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
     RunCheck& check = run.checks.back();
     if (const std::string why = short_for_overlap(task, run.results[k], names);
         check.ok() && !why.empty()) {
-      check.status = RunStatus::not_equilibrated;
-      check.passed.clear();
-      check.reasons.push_back(why);
+      refuse(check, why);
     }
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
-      check.status = RunStatus::not_equilibrated;
-      check.passed.clear();
-      check.reasons.push_back(fmt::format(
-          "{}{}; raise {}{}", kNotInEquilibrium, why, names.name("equilibrate"),
-          task.configuration.contains("sampling.exchange") ? ""
-                                                           : ", or use " + names.on("exchange")));
+      refuse(check,
+             fmt::format("{}{}; raise {}{}", kNotInEquilibrium, why, names.name("equilibrate"),
+                         task.configuration.contains("sampling.exchange")
+                             ? ""
+                             : ", or use " + names.on("exchange")));
     }
     if (cluster_sums_fit(task, k)) continue;
     run.checks.back().warnings.push_back(fmt::format(

@@ -176,12 +176,8 @@ def mark_crossings(panel, found):
 def mark_transition(panel, point):
     """Draws T_SG of `rewise tc` as a line, with a band of its total error."""
     value, error = whole(point.get("tc"))
-    if not np.isfinite(value):
-        return
-    if np.isfinite(error):
-        panel.axvspan(value - error, value + error, color=style.GREY, alpha=0.3, linewidth=0)
-    panel.axvline(value, color=style.GREY, linewidth=0.7,
-                  label=rf"$T_{{\mathrm{{SG}}}} = {in_formula(value, error)}$")
+    style.mark_temperature(panel, value, error,
+                           rf"$T_{{\mathrm{{SG}}}} = {in_formula(value, error)}$")
 
 
 def plot_overlaps(point, title, name, window):

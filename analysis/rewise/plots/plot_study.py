@@ -83,12 +83,8 @@ def mark_tc(axes, point):
     if np.isfinite(candidate[0]):
         axes.axvline(candidate[0], color=style.GREY, linewidth=0.7, linestyle="--",
                      label=rf"{status_of(point)}: ${in_formula(*candidate)}$")
-    if not np.isfinite(value):
-        return
-    if np.isfinite(error):
-        axes.axvspan(value - error, value + error, color=style.GREY, alpha=0.3, linewidth=0)
-    axes.axvline(value, color=style.GREY, linewidth=0.7,
-                 label=rf"$T_{{\mathrm{{c}}}} = {in_formula(value, error)}$")
+    style.mark_temperature(axes, value, error,
+                           rf"$T_{{\mathrm{{c}}}} = {in_formula(value, error)}$")
 
 
 def scaled_size(size, exponent):

@@ -126,6 +126,15 @@ def yerror_or_none(error):
     return None if error is None or not (error == error).any() else error
 
 
+def mark_temperature(axes, value, error, label):
+    """Draws a vertical line with a band of its error; nothing for NaN."""
+    if not np.isfinite(value):
+        return
+    if np.isfinite(error):
+        axes.axvspan(value - error, value + error, color=GREY, alpha=0.3, linewidth=0)
+    axes.axvline(value, color=GREY, linewidth=0.7, label=label)
+
+
 def panel_name(axes, text, where="upper left"):
     """Writes the name of a panel into one of its corners."""
     x, ha = (0.04, "left") if "left" in where else (0.96, "right")
