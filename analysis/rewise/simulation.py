@@ -41,6 +41,8 @@ def _settings(graph, temperature, **given):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
             settings[name] = arguments.whole(name, value, 0, 4096)
+        elif name == "q" and value is None:
+            continue
         elif name in ("q", "replicas", "seed", "measure", "every"):
             settings[name] = arguments.whole(name, value, 0 if name in ("q", "seed") else 1)
         elif name == "staggered":
@@ -88,7 +90,7 @@ def _start_spins(graph, settings, start):
     allowed = "0 and 1, or -1 and 1"
     low, most = 0, 1
     if settings["model"] == "potts":
-        most = settings["q"] - 1
+        most = settings.get("q", 2) - 1
         allowed = f"0..{most}"
     elif spins.dtype.kind != "b" and (spins == -1).any():
         low, allowed = -1, "-1 and 1, or 0 and 1"
@@ -154,7 +156,7 @@ def _core_graph(graph):
 def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              exchange: bool = False, houdayer: bool = False, replicas: int = 32,
              measure: int = 1000, every: int = 1, equilibrate: int | str = 1000,
-             model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
+             model: str = "ising", q: int | None = None, local: str = "auto", cluster: str | None = None,
              start: Start = "mixed", seed: int | None = None, engine: str = "auto",
              device: str = "auto", threads: int = 0, wolff_method: str | None = None,
              label_method: str | None = None,
@@ -184,7 +186,7 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         (hot) and an ordered (cold) start in the windows [c, 2c), [2c, 4c), .. with c = 25, until
         they agree in two successive windows; Results.configuration["sampling.equilibrate"] is the
         number of cycles.
-    model, q: "ising", or "potts" with q = 2..255 states.
+    model, q: "ising", or "potts" with the number of states q = 2..255.
     local: "metropolis", "glauber", or "auto" (glauber on chains).
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011, bytespin engine); None: the one
         that `schedule` names, else "wolff".
@@ -333,7 +335,7 @@ class Simulation:
                             equilibrate="run(cycles)", out="save(path)")
     def __init__(self, graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
                  exchange: bool = False, houdayer: bool = False, replicas: int = 32,
-                 model: str = "ising", q: int = 2, local: str = "auto", cluster: str | None = None,
+                 model: str = "ising", q: int | None = None, local: str = "auto", cluster: str | None = None,
                  start: Start = "mixed", seed: int | None = None, engine: str = "auto",
                  device: str = "auto", threads: int = 0, wolff_method: str | None = None,
                  label_method: str | None = None,
@@ -349,7 +351,8 @@ class Simulation:
                              label_method=label_method, staggered=staggered)
         simulated = _with_couplings(graph, settings, given)
         self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
-                   settings["temperature"] != [] and np.ndim(temperature) == 0, settings["q"])
+                   settings["temperature"] != [] and np.ndim(temperature) == 0,
+                   settings.get("q", 2))
         self._extents = graph.extents
 
     def _take(self, core, graph, scalar, q):

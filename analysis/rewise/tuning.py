@@ -36,7 +36,7 @@ def _temperatures(temperature, exchange):
 def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
          exchange: bool = False, houdayer: bool = False, budget: float = 30,
          schedules: Sequence[str] | None = None, cluster: str | None = None,
-         model: str = "ising", q: int = 2, local: str = "auto", engine: str = "auto",
+         model: str = "ising", q: int | None = None, local: str = "auto", engine: str = "auto",
          replicas: int = 0, device: str = "auto", threads: int = 0, seed: int | None = None,
          keep_all: bool = False,
          couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
@@ -79,7 +79,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
              arguments.text("device", device), "--replicas", arguments.whole("replicas", replicas),
              "--threads", arguments.whole("threads", threads), "--seed",
              arguments.whole("seed", default_seed(graph) if seed is None else seed)]
-    if model == "potts":
+    if q is not None:
         words += ["--q", arguments.whole("q", q)]
     if cluster is not None:
         words += ["--cluster", arguments.text("cluster", cluster)]

@@ -127,22 +127,6 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
                              : std::filesystem::path(options.out);
 }
 
-StudyAnalysis sweep_analysis(
-    SweepGoal goal, const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome) {
-  return [goal, outcome](Study& study, const StopToken& stop, Progress& progress,
-                         const EarlyResults& early) {
-    const auto timed = [&](const std::vector<SweepPoint>& points) {
-      const profile::Span span(profile::Work::analysis);
-      return outcome(points);
-    };
-    const auto points = search_sweep(
-        study, stop, progress, goal,
-        [&](const std::vector<SweepPoint>& some) { early.write([&] { return timed(some); }); },
-        [&](const std::vector<SweepPoint>& some) { early.print([&] { return timed(some); }); });
-    return study.place().leads() ? timed(points) : StudyOutcome{};
-  };
-}
-
 namespace {
 
 void print_partial(const StudyFolder& place, const StudyOptions& options,

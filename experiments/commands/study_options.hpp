@@ -3,15 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "experiments/console/commands.hpp"
-#include "src/search/sweep_search.hpp"
-#include "src/study/json_output.hpp"
-#include "src/study/study.hpp"
+#include "src/search/study_analysis.hpp"
 
 namespace rewise {
 
@@ -33,36 +29,8 @@ extern const char* const kResultsHelp;
 // The configuration of the file, overridden by the command line.
 StudyConfig configure(const StudyOptions& options);
 
-struct StudyOutcome {
-  Json summary;
-  std::string text;            // summary.txt: the tables that are printed
-  std::string csv;             // summary.csv
-  std::string tc_csv = {};     // tc.csv; "": none
-  std::string resamples = {};  // summary.h5 (resamples.hpp); "": none
-};
-using ComputeOutcome = std::function<StudyOutcome()>;
-
-// Results before the end of a study, on the leading rank (elsewhere nothing is computed).
-struct EarlyResults {
-  // Writes the files of the results so far.
-  std::function<void(const ComputeOutcome&)> write;
-  // Prints the results of the finished tasks of an interrupted study, marked as partial ("partial":
-  // true in JSON). Never throws, because the interruption is the error to report.
-  std::function<void(const ComputeOutcome&)> print;
-};
-
-// Runs the tasks, then analyses them (only if StudyFolder::leads()). Calls early.print() before it
-// rethrows Error(interrupted).
-using StudyAnalysis = std::function<StudyOutcome(Study& study, const StopToken& stop,
-                                                 Progress& progress, const EarlyResults& early)>;
-
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
-
-// The analysis of a parameter sweep, and of `tc` by crossings of overlaps. The outcome of the
-// points is written before each round of a target, and printed if the study is interrupted.
-StudyAnalysis sweep_analysis(
-    SweepGoal goal, const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
 // all of these exist already, only prints the results. `command`: tc or sweep.

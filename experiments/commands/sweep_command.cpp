@@ -5,12 +5,9 @@
 #include <memory>
 
 #include "experiments/commands/study_options.hpp"
-#include "src/base/error.hpp"
 #include "src/search/added_temperatures.hpp"
-#include "src/search/resamples.hpp"
-#include "src/search/sweep_report.hpp"
+#include "src/search/study_analysis.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {
@@ -51,47 +48,6 @@ gives the same results in another folder. Tasks that are no longer needed are li
 
 )";
 
-// Graphs from files have no known transition temperature and no spread between graphs.
-void check_files(const StudyConfig& config, const std::string& file) {
-  if (config.files.empty()) return;
-  if (config.temperatures.empty() && !config.temperature_range) {
-    throw Error(ExitCode::usage, fmt::format("{}: sampling.temperatures is missing, which "
-                                             "lattice.files requires (a list, or {{from, to, "
-                                             "count}}): "
-                                             "\"auto\" requires lattices, because the transition "
-                                             "of other graphs is unknown",
-                                             file));
-  }
-  if (config.target_error) {
-    throw Error(ExitCode::usage, fmt::format("{}: sampling.target_error: cannot be combined with "
-                                             "lattice.files, because each file is one graph, "
-                                             "without a spread between graphs",
-                                             file));
-  }
-}
-
-// A list of schedules is a dimension of the grid here; in `tc` it has one schedule per p.
-void check_sweep_config(const StudyConfig& config, const std::string& file) {
-  check_files(config, file);
-  if (!config.schedule) check_compares_schedules(config.model, file + ": sampling.schedule");
-  if (!config.clusters.empty()) {
-    throw Error(ExitCode::usage,
-                fmt::format("{}: sampling.schedule: all schedules of a sweep have the same cluster "
-                            "update, and sampling.cluster is no list (only tc accepts one update "
-                            "for each p; make a sweep of each)",
-                            file));
-  }
-  std::vector<Schedule> all;
-  for (const Schedule& one : config.schedules) {
-    append_once(all, one, file + ": sampling.schedule", to_string(one));
-  }
-  if (config.method) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("{}: sampling.method: tc only, because a sweep does not search for Tc", file));
-  }
-}
-
 ExitCode run_sweep(const StudyOptions& options) {
   StudyConfig config = configure(options);
   check_sweep_config(config, options.study);
@@ -100,11 +56,7 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
-  const auto outcome = [&](const std::vector<SweepPoint>& points) {
-    return StudyOutcome{sweep_summary(config, points), sweep_text(config, points),
-                        sweep_csv(config, points), "", sweep_resamples(config, points)};
-  };
-  const StudyAnalysis sweep = sweep_analysis(SweepGoal::observables, outcome);
+  const StudyAnalysis sweep = sweep_study(config);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
                             const EarlyResults& early) {
     if (study.place().leads()) {

@@ -1,19 +1,11 @@
 // `rewise tc`: critical temperatures of a study, with errors, shift, local exponents and plots.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "experiments/commands/study_options.hpp"
-#include "src/base/profile.hpp"
-#include "src/search/glass_report.hpp"
-#include "src/search/peaks.hpp"
-#include "src/search/resamples.hpp"
-#include "src/search/sweep_report.hpp"
-#include "src/search/task_runner.hpp"
-#include "src/search/tc_potts.hpp"
-#include "src/search/tc_report.hpp"
-#include "src/search/tree_search.hpp"
+#include "src/search/study_analysis.hpp"
+#include "src/search/tc_search.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -75,87 +67,9 @@ the disordered one, and the histogram of the energy. It prints the order of the 
 the latent heat, or that these sizes cannot decide.
 )";
 
-ExitCode run_glass_tc(const StudyOptions& options, const StudyConfig& config) {
-  const auto outcome = [&](const std::vector<SweepPoint>& points) {
-    return StudyOutcome{glass_summary(config, points), glass_text(config, points),
-                        sweep_csv(config, points), glass_csv(points),
-                        sweep_resamples(config, points)};
-  };
-  return run_study("tc", options, config, sweep_analysis(SweepGoal::glass_tc, outcome));
-}
-
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = tc_config(configure(options), options.study);
-  if (by_glass_crossings(config)) return run_glass_tc(options, config);
-  if (by_peaks(config)) {
-    const auto peaks = [&](Study& study, const StopToken& stop, Progress& progress,
-                           const EarlyResults& early) {
-      const auto outcome = [&](std::vector<PointData> data) {
-        const auto points = peaks_of(config, std::move(data));
-        return StudyOutcome{peaks_summary(config, points), peaks_text(config, points),
-                            peaks_csv(config, points), peaks_points_csv(points)};
-      };
-      std::vector<PointData> data =
-          search_tc(study, stop, progress, {}, [&](const std::vector<PointData>& finished) {
-            early.print([&] { return outcome(finished); });
-          });
-      return study.place().leads() ? outcome(std::move(data)) : StudyOutcome{};
-    };
-    return run_study("tc", options, config, peaks);
-  }
-  const std::string refusal = tree_refusal(config);
-  const TcMethod method = tc_method(config);
-  const bool by_tree = method != TcMethod::crossings && refusal.empty();
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
-                            const EarlyResults& early) {
-    std::vector<PointData> points;
-    std::vector<TreePoint> tree;
-    const auto outcome = [&](const std::vector<PointData>& crossing,
-                             const std::vector<TreePoint>& bare) {
-      const profile::Span span(profile::Work::analysis);
-      const TcResult result = analyse_tc(config, crossing);
-      TreeResult joined;
-      if (by_tree && !bare.empty()) joined = join_methods(config, result, bare);
-      joined.refusal = refusal;
-      const bool with_tree = method != TcMethod::crossings && (!by_tree || !bare.empty());
-      const TcReport report{config, crossing, result, with_tree ? &joined : nullptr};
-      return StudyOutcome{tc_summary(report), tc_text(report), tc_csv(report),
-                          tc_points_csv(report), tc_resamples(config, crossing, result, bare)};
-    };
-    const auto by_crossings = [&] {
-      const auto interim = [&](const std::vector<PointData>& so_far) {
-        early.write([&] { return outcome(so_far, {}); });
-      };
-      points = search_tc(study, stop, progress, interim,
-                         [&](const std::vector<PointData>& finished) { points = finished; });
-    };
-    const auto by_bare_lattices = [&] {
-      tree = search_tree(study, stop, progress,
-                         [&](std::vector<TreePoint> so_far) { tree = std::move(so_far); });
-    };
-    try {
-      if (method == TcMethod::tree) {
-        for (const double p : config.p) points.emplace_back().p = p;
-        by_bare_lattices();
-      } else if (by_tree && config.schedule) {
-        side_by_side(study, {by_crossings, by_bare_lattices});
-      } else {  // schedules are chosen by timings, which nothing else should disturb
-        by_crossings();
-        if (by_tree) by_bare_lattices();
-      }
-    } catch (const Error& error) {
-      if (error.exit_code() == ExitCode::interrupted) {
-        std::erase_if(tree, [&](const TreePoint& bare) {
-          return std::none_of(points.begin(), points.end(),
-                              [&](const PointData& point) { return point.p == bare.p; });
-        });
-        early.print([&] { return outcome(points, tree); });
-      }
-      throw;
-    }
-    return study.place().leads() ? outcome(points, tree) : StudyOutcome{};
-  };
-  return run_study("tc", options, config, analysis);
+  return run_study("tc", options, config, tc_study(config));
 }
 
 }  // namespace

@@ -77,6 +77,11 @@ Model parse_model(const ModelWords& words, const ModelWords& origin) {
                 fmt::format("{}: the model potts has no fields (use ising)", origin.at(key)));
   }
   const std::string states = word("q");
+  if (states.empty() && model.is_potts()) {
+    throw Error(ExitCode::usage, fmt::format("{} is missing, which the model potts requires: the "
+                                             "number of states (2..{})",
+                                             origin.at("q"), kMaxStates));
+  }
   if (states.empty()) return model;
   const auto q = whole_number(states);
   if (q && *q != 2 && !model.is_potts()) {

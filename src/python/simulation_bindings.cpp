@@ -13,7 +13,7 @@
 namespace rewise::python {
 namespace {
 
-// rewise/simulation.py checks the types and passes every key.
+// rewise/simulation.py checks the types. Absent keys have the defaults of the program.
 Settings settings_of(const nb::dict& given) {
   const auto take = [&](const char* key, auto& value) {
     if (given.contains(key)) value = nb::cast<std::decay_t<decltype(value)>>(given[key]);
@@ -28,11 +28,9 @@ Settings settings_of(const nb::dict& given) {
   }
   take("exchange", task.exchange);
   take("houdayer", task.houdayer);
-  ModelWords model = Model{}.words();
-  std::uint64_t q = 2;
+  ModelWords model;
   take("model", model["name"]);
-  take("q", q);
-  model["q"] = std::to_string(q);
+  if (given.contains("q")) model["q"] = std::to_string(nb::cast<std::uint64_t>(given["q"]));
   if (given.contains("interactions")) {  // words by key, as rewise/couplings.py makes them
     for (const auto& [key, word] : nb::cast<ModelWords>(given["interactions"])) {
       model[key] = word;

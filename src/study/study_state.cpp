@@ -245,7 +245,8 @@ void refuse_another(const Held& held, const std::string& name, const Owner& mine
                             folder.string(), theirs, ours));
   };
   const Owner& owner = held.owner;
-  if (held.name != name) {
+  // Earlier versions wrote the default name where the file of the study had none.
+  if (held.name != name && held.name != StudyConfig{}.name) {
     refuse(fmt::format("the study \"{}\"", held.name), fmt::format("\"{}\"", name));
   }
   if (!owner.command.empty() && owner.command != mine.command) {
