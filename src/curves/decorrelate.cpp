@@ -25,8 +25,9 @@ namespace {
 
 constexpr Eigen::Index kMaxLags = 100;
 
-// Comparisons of configurations that run on the CPU while a CUDA device continues. With a CPU
-// engine they would distort the measured times.
+// Maximum number of comparisons of configurations that run on the CPU while a CUDA device
+// continues. With a CPU engine, comparisons run one by one, since they would distort the measured
+// times.
 constexpr std::size_t kInFlight = 8;
 
 // Results of one mix at one temperature before averaging. Series are [cycle, graph and replica],
