@@ -35,7 +35,7 @@ void remove_rewired(const Lattice& lattice, const GraphSpec& spec, std::vector<B
     }
     return;
   }
-  // On others the draws of the targets are not needed: most of the time of rewired_bonds().
+  // Larger lattices need no draws of the targets, which take most of the time of rewired_bonds().
   Gaps gaps(spec.seed, fixed_point(spec.p / 2));
   const std::uint64_t count = 2 * lattice.bonds();
   StopCheck check;
@@ -134,7 +134,7 @@ BareCounts mean_bare_counts(const GraphSpec& spec) {
   const double removed = swap ? spec.p : spec.p - spec.p * spec.p / 4;
   const double end = spec.p / 2 * (swap ? 1 : 1 - spec.p / 2);
   // Two neighbours have degree^2 pairs of bonds. In one of these pairs both bonds are the same
-  // bond: if it is removed, both sites lose it, and it leaves a D end at one of them at most.
+  // bond: if it is removed, both sites lose it, and it leaves a D end at no more than one of them.
   const double others = degree * degree - 1;
   return {bonds * removed,
           2 * bonds * end,

@@ -19,7 +19,8 @@
 
 namespace rewise {
 
-// build_graph() of a spec with `bare`.
+// Builds the bare lattice of a spec; build_graph() calls this if spec.bare is set. Throws
+// Error(usage) for imported graphs.
 Graph bare_lattice(const GraphSpec& spec);
 
 // Control variates of a bare lattice: numbers whose means over all bare lattices of a spec are

@@ -1,4 +1,5 @@
-// Coordinates and neighbours of a lattice's sites, with divisions made cheap (host and device).
+// Coordinates and neighbours of the sites of a lattice, for host and device. FastDiv replaces the
+// divisions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace rewise {
 
-// An imported graph is one row of all its sites.
+// An imported graph counts as one row of all its sites.
 struct Geometry {
   std::uint32_t extent[kMaxDim]{};
   std::uint32_t stride[kMaxDim]{};

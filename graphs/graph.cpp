@@ -115,8 +115,8 @@ Graph::Graph(const GraphSpec& spec, std::vector<RewiredBond> bonds,
 
 namespace {
 
-// The smallest allowed size of the largest coupling, and of the largest field, in units of 2^-20:
-// its rounding error is then at most 1%.
+// Smallest allowed absolute value of the largest coupling, and of the largest field, in units of
+// 2^-20. Rounding then changes it by at most 1%.
 constexpr std::int32_t kMinUnits = 50;
 
 }  // namespace
@@ -273,8 +273,8 @@ void Graph::index_modified_cells() {
 }
 
 void Graph::fill_neighbours() {
-  // Which of a modified cell's 2d lattice bonds are gone: bit 2 dir forward, bit 2 dir + 1
-  // backward.
+  // [modified cell]: bit mask of the lattice bonds that are gone. Bit 2 dir is the forward bond,
+  // bit 2 dir + 1 the backward bond.
   std::vector<std::uint8_t> gone(modified_.size(), 0);
   std::vector<std::uint64_t> cursor(modified_.size() + 1, 0);
   const auto d = static_cast<unsigned>(lattice_.dim);

@@ -215,8 +215,9 @@ std::string graph_hash(const Graph& graph);
 // has J = -1"; "" if there is none.
 std::string first_coupling(const Graph& graph);
 
-// In graphs/rewire.cpp: the bonds that the rule of a graph rewires or adds (also if the graph is
-// bare), and the graph. Equal specs give equal graphs on every machine.
+// Implemented in graphs/rewire.cpp. rewired_bonds() returns the bonds that the rule rewires or
+// adds, also for a bare spec; build_graph() returns the graph. Equal specs give equal graphs on
+// every machine.
 std::vector<RewiredBond> rewired_bonds(const GraphSpec& spec);
 Graph build_graph(const GraphSpec& spec);
 

@@ -34,7 +34,7 @@ class Mean {
   double mean_ = 0, squares_ = 0;
 };
 
-// Sample k of `samples`: site k if all sites are samples, else drawn at its address.
+// Returns sample k of `samples`: site k if all sites are samples, else a random site.
 Site sampled_site(const Graph& graph, std::uint64_t k, std::uint64_t samples, std::uint32_t what) {
   if (samples >= graph.sites()) return static_cast<Site>(k);
   const Words4 words = random_words(graph.spec().seed, Stream::graph_sample, k, what, 0, 0);

@@ -125,7 +125,7 @@ class EndMover {
     return move;
   }
 
-  // Moves one end; ends come in ascending order.
+  // Moves one end. The caller passes ends in ascending order.
   void move(const Move& move) {
     const Bond bond = move.end / 2;
     if (rewired_.empty() || rewired_.back().bond != bond) {

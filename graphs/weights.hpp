@@ -12,13 +12,13 @@
 
 namespace rewise {
 
-// Whether rounding to fixed point has made all numbers other than 0 zeros.
+// Detects whether rounding to fixed point has turned all nonzero numbers into zeros.
 class RoundedNumbers {
  public:
   void add(double value, std::int32_t units) {
     if (value != 0) (units != 0 ? kept_ : vanished_) = true;
   }
-  // Throws Error(data) if it has. `what`: the beginning of the message, such as "g.edges: all
+  // Throws Error(data) if so. `what`: the beginning of the message, such as "g.edges: all
   // couplings".
   void check(const std::string& what) const;
 

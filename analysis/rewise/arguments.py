@@ -22,14 +22,14 @@ Reals = float | Numbers
 Path = str | os.PathLike[str]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Symbols in place of names of arguments.
+# Physics symbols -> the argument that a caller means by them.
 SYMBOLS = {"T": "temperature", "temp": "temperature", "beta": "temperature", "J": "couplings",
            "h": "field", "L": "size", "N": "size"}
 
 
 def checks_names(**instead: str) -> Callable[[Function], Function]:
     """Decorator: a keyword that the function does not have is a TypeError, which says what to use.
-    `instead`: names that readers expect -> what to use."""
+    `instead`: names that callers may expect -> what to use."""
     def decorate(function):
         known = list(inspect.signature(function).parameters)
         title = function.__qualname__.removesuffix(".__init__")

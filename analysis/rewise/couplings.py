@@ -48,7 +48,7 @@ def _words(given):
 
 
 def _by_site(graph, field):
-    """An array of fields as [sites], from this shape or that of the lattice."""
+    """Converts an array of fields to [sites]. Accepts [sites] and the shape of the lattice."""
     shape = np.shape(field)
     lattice = tuple(graph.extents[::-1])
     if shape == lattice:

@@ -11,8 +11,8 @@ import numpy as np
 
 
 class DeviceArray:
-    """An array on a GPU, by `__cuda_array_interface__` (version 3) and DLPack. Read it only. It
-    keeps its simulation alive.
+    """An array on a GPU, exported by `__cuda_array_interface__` (version 3) and by DLPack. Do not
+    write into it. It keeps its simulation alive.
     """
 
     def __init__(self, simulation, core, dtype):
@@ -76,11 +76,11 @@ class DeviceSpins(DeviceArray):
 
 class DeviceSums(DeviceArray):
     """The sums of a measurement on a GPU (Simulation.measure_device()): int64 [2, replica], or [2,
-    temperature, replica] with several temperatures. Element 0 of the first axis are the bond sums
+    temperature, replica] with several temperatures. Element 0 of the first axis is the bond sums
     (energy = -bond sum / sites; the sum is in units of 2^-20 with a field or couplings other than
-    +-1), element 1 the magnetisation sums (magnetisation = sum / sites; Potts:
-    sum / (sites (q - 1))). They are the same integers as in Simulation.measure(). The next
-    measure_device() waits for all work on the device and overwrites the same memory.
+    +-1), element 1 the magnetisation sums (magnetisation = sum / sites; Potts: sum / (sites (q -
+    1))). They are the same integers as in Simulation.measure(). The next measure_device() waits for
+    all work on the device and overwrites the same memory.
     """
 
     def __init__(self, simulation):

@@ -87,10 +87,10 @@ _ENGINES = re.compile(r'(engine="\w+") or (multispin|bytespin|bitlattice)\b')
 
 
 def as_arguments(text, renamed=()):
-    """Replaces options of the program in the message of an error by arguments of this package, for
-    errors of processes and for those of engines and files, which name options always:
-    "--wolff-method" becomes wolff_method, "--start mixed" start="mixed", "--exchange"
-    exchange=True. `renamed`: further names of options -> names of arguments."""
+    """Replaces options of the program in an error message by arguments of this package. Child
+    processes, engines and files always name options in their messages: "--wolff-method" becomes
+    wolff_method, "--start mixed" start="mixed", "--exchange" exchange=True. `renamed`: further
+    names of options -> names of arguments."""
     names = _RENAMED | dict(renamed)
 
     def argument(found):

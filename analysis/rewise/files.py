@@ -183,8 +183,9 @@ def read_tuning(path):
 
 
 def read_json(path, form, what, where_from):
-    """A JSON file with the given "format" as a dict. DataError if it has another one: the message
-    says `what` the file should be and `where_from` it comes."""
+    """A JSON file with the given "format" as a dict. DataError if the format differs: the message
+    names the expected kind of file, `what`. If the file does not exist, the message ends with the
+    hint `where_from`."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -250,7 +251,7 @@ def write_aside(path, data):
             if time.time() - old.lstat().st_mtime > LEFTOVER_AGE:
                 old.unlink()
         except OSError:
-            pass  # another process was faster, or it is not ours to remove
+            pass  # another process has removed it, or permission is missing
 
 
 def _text(value):
@@ -258,7 +259,8 @@ def _text(value):
 
 
 def _texts(group):
-    """A group of strings as a dict: attributes, and scalar datasets for strings too long for one.
+    """Reads a group of strings as a dict. Strings are attributes, or scalar datasets if they are
+    too long for an attribute.
     """
     texts = {key: _text(value) for key, value in group.attrs.items()}
     texts.update({key: _text(dataset[()]) for key, dataset in group.items()})

@@ -146,7 +146,9 @@ def write_kept(path, command, output, made):
 
 
 def read_kept(path, command, made):
-    """The stored output of the same command; None if it is missing or damaged."""
+    """The stored output of the command. None if it is missing or damaged, or if the command or the
+    file `made` has changed.
+    """
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         digest = entry.pop("digest")

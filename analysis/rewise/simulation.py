@@ -64,8 +64,8 @@ def _settings(graph, temperature, **given):
 
 
 def _start_spins(graph, settings, start):
-    """The spins of `start` as the engines take them, uint8 [temperature, replica, sites] in one
-    axis, without the axes that `start` does not have."""
+    """Converts `start` to the array that the engines accept: uint8 [temperature, replica, sites],
+    flattened, without the leading axes that `start` lacks."""
     if start is None or np.ndim(start) == 0:
         raise TypeError(f"start: {arguments.shown(start)} is neither a string ('mixed', 'cold', "
                         "'hot') nor an array of spins")
@@ -105,8 +105,8 @@ def _start_spins(graph, settings, start):
 
 
 def default_seed(graph):
-    """The seed of a run on this graph if none is given: the graph's, so that runs on networks with
-    different seeds have different random numbers, or 1 if the graph is imported."""
+    """The seed of a run if the caller gives none: that of the graph, or 1 for an imported graph.
+    Runs on networks with different seeds then have different random numbers."""
     return graph.seed if graph.rule != "imported" else 1
 
 
@@ -176,10 +176,10 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     exchange: replica exchange (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996)): at the end
         of each cycle, replicas may exchange their spins with those at the next temperature. For
         spin glasses. Results.exchange has acceptance and round trips.
-    houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)), once per cycle: in a
-        cluster, the spins of two replicas at the same temperature are equal everywhere, or opposite
-        everywhere. It flips in both with probability 1/2 (in a field only if they are opposite),
-        which conserves the sum of their energies. For spin glasses in two dimensions.
+    houdayer: Houdayer's cluster moves (Eur. Phys. J. B 22, 479 (2001)), once per cycle, for spin
+        glasses in two dimensions. In a cluster, the spins of two replicas at the same temperature
+        are all equal or all opposite. Each cluster is flipped in both replicas with probability 1/2
+        (in a field only if the spins are opposite), which conserves the sum of the two energies.
     replicas: independent replicas per temperature; a multiple of 32 for the multispin engine.
     measure, every: number of measurements, cycles between them.
     equilibrate: cycles before the first measurement, or "auto": compares replicas with a random
@@ -191,10 +191,10 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     cluster: "wolff", "swendsen-wang", "few-cluster" (Weigel 2011, bytespin engine); None: the one
         that `schedule` names, else "wolff".
     start: "mixed" (replicas 0, 2, 4, .. ordered, the others random), "cold" (all ordered), "hot"
-        (all random), or an array of spins, of one replica, from which all start: [sites] or
-        [*extents reversed], such as [y, x]; or with these axes after [replica] or [temperature,
-        replica], as Simulation.spins. Ising 0 and 1, or -1 and 1; Potts 0..q - 1. Only "mixed"
-        allows the comparison of ordered and random starts.
+        (all random), or an array of spins. An array [sites] or [*extents reversed], such as [y, x],
+        is the start of all replicas. Leading axes [replica] or [temperature, replica], as in
+        Simulation.spins, give each replica its own start. Ising 0 and 1, or -1 and 1; Potts
+        0..q - 1. Only "mixed" allows the comparison of ordered and random starts.
     seed: of the random numbers of the run, 0..2^64 - 1. None: that of the graph if it was built by
         rewire(), else 1. Runs with the same seed share random numbers, also on different graphs, so
         that their errors are correlated: give different seeds to runs that are averaged. HeldError
@@ -223,9 +223,9 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
 
     If a check fails at a temperature (hot and cold starts still differ, or errors are
     underestimated), the values there are NaN, and Results.status and Results.reasons say why.
-    Warnings are RuntimeWarnings and are kept in Results.warnings. A TauWarning, which is one, says
-    at which temperatures the measurements are too few to determine tau, which is then a lower bound
-    (help(rewise.Observable)). Errors: UsageError; HeldError if `out` contains another run;
+    Warnings are RuntimeWarnings and are kept in Results.warnings. TauWarning is a RuntimeWarning
+    that lists the temperatures with too few measurements to determine tau; tau is a lower bound
+    there (help(rewise.Observable)). Errors: UsageError; HeldError if `out` contains another run;
     DataError if it is damaged; Error if equilibrate="auto" finds no equilibrium within 102400
     cycles.
 

@@ -386,9 +386,9 @@ class Study:
         """The curve of one size at one p. `size` is an edge length or a list of extents (default:
         the largest). rule=, schedule= or dim= select one of several curves.
 
-        The attributes of the result are named as in columns(): what identifies the curve is a
-        single value; `temperature`, quantities and errors are arrays [temperature]. AbsentError
-        lists the existing curves."""
+        The attributes of the result are named as in columns(). Those that identify the curve, such
+        as `p`, are single values; `temperature`, quantities and errors are arrays [temperature].
+        AbsentError lists the existing curves."""
         p, sizes = arguments.real("p", p), list(self._sizes())
         found = []
         for own, entry in sizes:

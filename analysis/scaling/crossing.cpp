@@ -46,7 +46,8 @@ struct FallingRoots {
   std::vector<double> separation;  // integral of f below the root minus that above it
 };
 
-// Where f, which is y at ascending nodes, changes from positive to not positive.
+// Returns the roots at which f changes from positive to zero or negative. `y` [node] contains the
+// values of f at the ascending nodes.
 FallingRoots falling_roots(const std::function<double(double)>& f, const Eigen::ArrayXd& nodes,
                            const Eigen::ArrayXd& y) {
   const Index n = nodes.size();
@@ -108,7 +109,7 @@ Point cross(const Line& small, const Line& large, const Eigen::ArrayXd& nodes,
   return root ? Point{*root, small.at(*root)} : Point{};
 }
 
-// Crossings of the leave-one-out curves, computed on all cores.
+// Calls f(g) for each leave-one-out curve g, on all cores.
 template <class F>
 void for_each_graph(const JackknifeCurve& curve, const F& f) {
   constexpr std::size_t each = 4;  // nanoseconds per term of an interpolant

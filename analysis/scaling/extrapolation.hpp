@@ -140,7 +140,8 @@ double next_term_of_limit(int dim);
 // The height of one observable's crossings, extrapolated in the same way: U -> U*.
 Extrapolation extrapolate_height(const std::vector<Crossing>& crossings, ScalingExponents e);
 
-// Standard deviation of a neglected term over the one before, at the smallest pair of a fit.
+// Standard deviation of a neglected term, divided by the previous term, at the smallest pair of a
+// fit.
 inline constexpr double kNextTerm = 0.4;
 
 // The factor by which an error grows if the covariance was estimated with `members` degrees of

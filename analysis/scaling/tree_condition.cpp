@@ -11,7 +11,7 @@ namespace rewise {
 namespace {
 
 // Probability that neither end of a lattice bond is rewired, so that the bond remains in the bare
-// lattice (swap: or more, since some exchanged bonds are kept).
+// lattice. For swap this is a lower bound, since some exchanged bonds are kept.
 double bond_stays(const TreeRule& rule) {
   switch (rule.network) {
     case TreeNetwork::rewire:

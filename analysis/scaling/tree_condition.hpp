@@ -127,7 +127,7 @@ double bare_reference(const TreeRule& rule);
 double tree_coordinate(const TreeRule& rule, double temperature);
 double tree_temperature(const TreeRule& rule, double coordinate);
 
-// One bare lattice at all temperatures: rows of tables, [graph, T].
+// Averages on bare lattices at all temperatures, [graph, T]. Each row belongs to one bare lattice.
 struct TreeTable {
   std::vector<double> temperature;  // [T] ascending, above bare_reference
   Eigen::ArrayXXd mm, md, dd, bond;

@@ -1,7 +1,7 @@
 // Integrated autocorrelation times, and errors of time averages that include them, by the Gamma
 // method with its automatic window: U. Wolff, Comput. Phys. Commun. 156, 143 (2004).
 //
-//   tau_int = 1/2 + sum_(t=1)^W rho(t)      (1/2 for white noise; other tools say 0 or 1)
+//   tau_int = 1/2 + sum_(t=1)^W rho(t)      (1/2 for white noise; other conventions: 0 or 1)
 //   error^2 of the mean = 2 tau_int Gamma(0) / n
 //
 // Times are in units of the spacing of the series (the caller multiplies by `every`).

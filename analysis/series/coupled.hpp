@@ -8,8 +8,9 @@
 
 namespace rewise {
 
-// What the rows or columns of an array are: independent of each other; replicas of a run with
-// Houdayer moves; or overlaps of replicas 2k and 2k + 1 of such a run.
+// Dependence between the rows or columns of an array. none: they are independent. replicas: they
+// are replicas of a run with Houdayer moves. overlaps: they are overlaps of replicas 2k and 2k + 1
+// of such a run.
 enum class Dependence { none, replicas, overlaps };
 
 inline Eigen::Index member_of(Dependence dependence, Eigen::Index k) {

@@ -22,7 +22,7 @@ struct EquilibriumTime {
 
 inline constexpr double kEquilibriumTimeLevel = 0.05;
 
-// `x` [point] ascending, positive; `hot` and `cold` [system, point], at least 2 systems each.
+// `x` [point] ascending, positive; `hot` and `cold` [replica, point], at least 2 replicas each.
 EquilibriumTime equilibrium_time(const Eigen::ArrayXd& x, const Eigen::ArrayXXd& hot,
                                  const Eigen::ArrayXXd& cold, double level = kEquilibriumTimeLevel);
 

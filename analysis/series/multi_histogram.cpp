@@ -86,7 +86,7 @@ HistogramSums empty_sums(Index temperatures, Index bins) {
           Eigen::ArrayXXd::Zero(bins, 4)};
 }
 
-// Distribution of the samples of one temperature to the blocks.
+// Assigns the samples of one temperature to blocks.
 struct Blocks {
   Index replicas, times, blocks, stretches;
   Index operator()(Index t, Index r) const {

@@ -19,7 +19,8 @@ struct Observable {
   double (*of)(const Moments& m, double sites, double temperature);
   // Meaningful only in comparison with other sizes: not in the output of `run`.
   bool compares_sizes = false;
-  bool is_variance = false;  // in time: correlated parts of a series each give too small a value
+  bool is_variance = false;  // over time: a short block of a correlated series gives too small a
+                             // value
 };
 
 std::span<const Observable> observables();

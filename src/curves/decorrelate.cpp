@@ -25,8 +25,9 @@ namespace {
 
 constexpr Eigen::Index kMaxLags = 100;
 
-// Comparisons of configurations that run on the CPU while a CUDA device continues. With a CPU
-// engine they would distort the measured times.
+// Maximum number of comparisons of configurations that run on the CPU while a CUDA device
+// continues. With a CPU engine, each comparison runs between two timed steps instead, so that it
+// does not distort the measured times.
 constexpr std::size_t kInFlight = 8;
 
 // Results of one mix at one temperature before averaging. Series are [cycle, graph and replica],
@@ -296,7 +297,7 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
   if (!known) row.add("independent_above_cycles", scaled(longest, 2));
 }
 
-// Temperature number `t` of the follower's engine.
+// Adds the curves and metrics of temperature number `t` of the follower's engine to `set`.
 void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::size_t t,
               const Updates& mix, const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
@@ -377,7 +378,7 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   row.add("trips_per_1000_cycles", {follower.trips_per_1000(), unknown});
 }
 
-// One engine at `temperatures`.
+// Runs all mixes on one graph, with an engine that holds `temperatures`.
 void follow(const CurveSpec& spec, const Graph& graph, std::uint32_t g,
             std::span<const double> temperatures, std::vector<Follower>& followers,
             const StopToken& stop, Progress& progress) {

@@ -21,7 +21,8 @@ class Snapshot {
   Snapshot(const Engine& engine, std::uint64_t sites, std::uint32_t temperatures,
            std::uint32_t replicas, std::uint32_t states);
 
-  // Computes the sums of this snapshot that comparisons need. Call once, before the first one.
+  // Computes the sums of this snapshot that comparisons need. Call once, before the first
+  // comparison.
   void count();
 
  private:

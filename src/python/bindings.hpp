@@ -1,4 +1,4 @@
-// Shared by the bindings of the module: arrays, errors, and calls that take long.
+// Shared by the bindings of the module: arrays, errors and long calls.
 #pragma once
 
 #include <nanobind/nanobind.h>

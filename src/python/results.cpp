@@ -121,8 +121,8 @@ nb::dict estimates_of(const TaskData& task) {
   return all;
 }
 
-// [members][observables()] with each replica (or couple, or block of time) left out, as for the
-// errors of estimates_of().
+// Jackknife values [members][observables()]: each row leaves out one replica (or couple, or block
+// of time), as for the errors of estimates_of().
 nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t block_length) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();
@@ -183,7 +183,7 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
   auto found = load_task(path, OpenAs::reader, Spins::apart);
   if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
-  found->task.results = {};  // computed again, as by this version
+  found->task.results = {};  // discarded: this version computes them again
   for (std::string& line : found->warnings) line.insert(0, "warning: ");
   return {std::move(found->task), std::move(found->warnings)};
 }
@@ -225,7 +225,7 @@ void bind_results(nb::module_& module) {
             nb::gil_scoped_release released;
             results = result_record(task, checked_run(task));
           }
-          // With the GIL, and once: other threads may be writing the task.
+          // Assigned once and with the GIL held, since another thread may be saving the same task.
           if (task.results.columns.empty()) task.results = std::move(results);
         }
         nb::gil_scoped_release released;

@@ -76,7 +76,7 @@ TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const
   check_memory(memory_need(spec, run.engine.threads, on_device(run.engine), paths.has_value()));
   if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
   TaskJob job{spec, paths};
-  job.progress = listener.done;  // stop_requested_now() (long_call.cpp) tells whether to end
+  job.progress = listener.done;  // stop requests come through stop_request_hook (long_call.cpp)
   job.note = [&](const std::string& line) { notes.push_back(line); };
   std::optional<CheckedRun> of_file;
   job.add_results = [&](TaskData& data) {

@@ -129,7 +129,7 @@ bool Simulation::work(std::uint64_t cycles) {
   return true;
 }
 
-// Runs a cycle in a thread, while this thread calls the listener, which may rest().
+// Runs a cycle in another thread, while this thread calls the listener, which may call rest().
 bool Simulation::work_beside(const Listener& listener) {
   bool done = false;
   std::exception_ptr thrown;

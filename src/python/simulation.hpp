@@ -1,5 +1,6 @@
-// What the Python module runs: a Simulation, which its caller advances, and whole runs, like those
-// of `rewise run`. Independent of Python; the Listener connects long calls to it (bindings.hpp).
+// The runs of the Python module: a Simulation, which its caller advances, and whole runs like those
+// of `rewise run`. This code does not depend on Python; a Listener connects long calls to the
+// interpreter (bindings.hpp).
 #pragma once
 
 #include <atomic>
@@ -58,7 +59,7 @@ inline bool on_device(const EngineOptions& options) {
   return !options.devices.empty() || options.device >= 0;
 }
 
-// Problems of the results, without undetermined_tau().
+// Warnings about the results, except undetermined_tau().
 Notes notes_of(const CheckedRun& run);
 
 // `rewise run` without its output: equal settings give an equal trajectory hash. Throws Error.
@@ -136,7 +137,7 @@ class Simulation {
   std::shared_ptr<const Graph> graph_;
   TaskSpec spec_;
   std::unique_ptr<Engine> engine_;
-  HasDeviceSpins* lent_ = nullptr;  // engine_, after device_spins(): others may read its spins
+  HasDeviceSpins* lent_ = nullptr;  // engine_, once device_spins() has shared its spins
   std::int64_t* sums_ = nullptr;    // on its device, after measure_on_device()
   bool moved_ = false;              // since the last measurement
   std::atomic<std::uint64_t> cycles_{0};

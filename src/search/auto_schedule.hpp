@@ -30,15 +30,15 @@ struct ChosenSchedule : Updates {
 };
 
 // Name of the file without .json: "64x64_p0.01_rewire_bundle_metropolis_wolff". `any_cluster`: the
-// class with an open cluster update.
+// class whose cluster update is "auto".
 std::string schedule_class(const TaskSpec& spec, bool any_cluster = false);
 
 // The stored choice for the class of `spec`. Throws Error(data), with the file, if it is damaged.
 std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folder,
                                               const TaskSpec& spec, bool any_cluster = false);
 
-// Stores the winner for the class of its setting and cluster update and for the class with an open
-// cluster update, replacing earlier choices. Returns the file of the latter.
+// Stores the winner for two classes, that of its cluster update and that of "auto", and replaces
+// earlier choices. Returns the file of the latter class.
 std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
 
 struct ScheduleWish {

@@ -8,14 +8,14 @@
 
 namespace rewise {
 
-// Likely results of "auto" in the plans of a command.
+// Typical values that "auto" resolves to in the plans of a command.
 struct LikelyCounts {
   std::uint64_t equilibrate, measure, every;
   std::size_t temperatures;
 };
 inline constexpr LikelyCounts kLikelyTc{60, 60, 2, 7}, kLikelySweep{60, 100, 5, 13};
 
-// All cycles of a task.
+// CPU seconds of all cycles of a task.
 double cpu_seconds(const TaskSpec& spec, int threads);
 
 // The plan of a size of `sites` sites at p number `at`, with `likely` for "auto".
@@ -24,8 +24,8 @@ SizePlan likely_plan(const StudyConfig& config, const LikelyCounts& likely, std:
 // The number of schedules that every network is simulated with. With a schedule for each p it is 1.
 std::size_t schedules_compared(const StudyConfig& config);
 
-// All tasks of a study for its results, and the scans that choose its temperatures. "auto" counts
-// as `likely`; infinite with a target_error.
+// CPU seconds of a study: the tasks for its results, and the scans that choose its temperatures.
+// "auto" counts as `likely`; infinite with a target_error.
 double cpu_seconds(const StudyConfig& config, const LikelyCounts& likely, int threads);
 
 }  // namespace rewise

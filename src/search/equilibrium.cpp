@@ -17,7 +17,7 @@ constexpr std::uint64_t kFirstWindow = 8;   // cycles; windows begin at 8, 12, 1
 constexpr std::uint64_t kFirstLength = 64;  // initial cycles of a pilot run
 constexpr std::uint64_t kMaxLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
 constexpr double kLarge = 1 << 18;          // sites from which Swendsen-Wang is used at once
-constexpr double kManyShortcuts = 0.05;     // not for larger p, where sites relax as in mean field
+constexpr double kManyShortcuts = 0.05;     // p from which sweeps suffice, as in mean field
 constexpr double kFar = 25;                 // standard errors; beyond, equilibrium is far away
 constexpr double kLoneSites = 1e-4;         // tolerated relative error of m^2 from isolated sites
 constexpr std::uint64_t kLoneUpdates = 2;   // Swendsen-Wang updates that randomise isolated sites
@@ -160,7 +160,8 @@ class Trial {
 
   void begin(const Updates& updates, const WarmUp& warm_up) {
     pilot_ = *search_.plan;
-    // Replicas of fixed equilibration are exchanged between all temperatures, as in the study.
+    // With a fixed equilibration and replica exchange, pilots simulate all temperatures, as the
+    // study does.
     if (!config_.equilibrate || !config_.exchange) {
       pilot_.temperatures = some_of(pilot_.temperatures);
     }

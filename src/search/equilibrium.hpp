@@ -9,9 +9,9 @@
 //
 // If that takes too long (hot starts hardly change under Wolff updates, and local updates slow down
 // as L^2), pilots use Swendsen-Wang updates, which equilibrate both starts at any temperature.
-// These updates then become the tasks' warm-up. Large lattices use them at once. An exception are
-// lattices with many shortcuts: there sweeps are enough, as in mean field, and Swendsen-Wang
-// updates are slow. If many sites have no bond left, two Swendsen-Wang updates come first, because
+// These updates then become the tasks' warm-up. Large lattices use them at once. Lattices with many
+// shortcuts are an exception: there sweeps are enough, as in mean field, and Swendsen-Wang updates
+// are slow. If many sites have no bond left, two Swendsen-Wang updates come first, because
 // Metropolis sweeps never randomise such sites.
 //
 // With a fixed `equilibrate` there is one pilot, which only measures tau_int of m^2.
@@ -34,7 +34,7 @@
 
 namespace rewise {
 
-// One size at one p, for which numbers of cycles are sought.
+// The search for the numbers of cycles of one size at one p.
 struct EquilibriumSearch {
   SizePlan* plan = nullptr;  // input: temperatures, schedule and cluster; output: times
   double p = 0, sites = 0;

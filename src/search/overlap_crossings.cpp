@@ -6,7 +6,7 @@
 namespace rewise {
 namespace {
 
-// The temperatures that have values.
+// Curve of an overlap observable at the temperatures that have values.
 JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves& curves,
                              const OverlapObservable& observable) {
   const auto& graphs = size.samples.graphs;

@@ -151,7 +151,7 @@ std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>
                          const TcResult& result, const std::vector<TreePoint>& tree) {
   const auto more = [&](h5::Group& point, std::size_t k) {
     const PointResult& found = result.points[k];
-    // The file has no rejected numbers, either.
+    // Rejected numbers are omitted, as in summary.json.
     if (found.accepted()) write_extrapolation(point, "tc", found.tc);
     if (found.accepted()) write_extrapolation(point, "binder_limit", found.binder);
     write_crossings(point, found.crossings);

@@ -13,9 +13,9 @@
 namespace rewise {
 namespace {
 
-// With couplings, where ordered and random starts may agree long before equilibrium, a row has no
-// values if a larger share of its graphs have series that are too short to determine tau_int, and
-// little was dropped before them.
+// Maximum share of graphs whose series are too short to determine tau_int and follow a short
+// equilibration. Above it, a temperature of a model with couplings has no values, because ordered
+// and random starts may agree long before equilibrium.
 constexpr double kUnknownShare = 0.1;
 
 // A single graph has no spread: its values have no error.

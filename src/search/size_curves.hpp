@@ -60,9 +60,9 @@ struct SizeCurves {
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
-  // Finds a curve by name: that of any observable above, with "_plain" appended the one without
-  // control variates, "tau", "cluster_fraction", "overlap_tau" or "exchange_accepted". `absent` for
-  // what was not measured.
+  // Returns a curve by its name: an observable above, the same with "_plain" appended (without
+  // control variates), "tau", "cluster_fraction", "overlap_tau" or "exchange_accepted". Returns
+  // `absent` if it was not measured.
   const std::vector<Value>& of(std::string_view name) const;
 };
 

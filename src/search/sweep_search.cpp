@@ -64,7 +64,7 @@ std::string round_trip_warning(const SizeData& size) {
   return fmt::format("{}: replica exchange: {}{}", size_text(size), where, kNoRoundTrip);
 }
 
-// Of a graph from a file.
+// Warns if Metropolis sweeps are not ergodic on a graph from a file; "" if they are.
 std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
                                const StudyConfig& config) {
   TaskSpec spec;
@@ -92,8 +92,8 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
         equilibrium_cure(config)));
     blank_refused(size, point.curves.back());
   }
-  // Signs of a lack of equilibrium first, then a lack of signs of equilibrium.
-  // Last, what these temperatures affect.
+  // A temperature is reported once, for the first of these reasons. Temperatures that exchange
+  // replicas with rejected ones come last.
   for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck, blank_beside_refused}) {
     std::ranges::move(blank(config, size, point.curves.back()), std::back_inserter(point.warnings));
   }

@@ -18,7 +18,7 @@
 
 namespace rewise {
 
-// `error`: the largest one.
+// RoundStep::error is the largest relative error.
 struct SweepStep : RoundStep {
   std::string observable;    // of the largest error
   double temperature = 0;    // of the largest error

@@ -89,7 +89,7 @@ std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& p
                                    bool thermal = false,
                                    std::vector<std::vector<JackknifeCurve>>* kept = nullptr);
 
-// Evaluates one point without `simulated` curves, equilibrium checks and shift, for a target.
+// Evaluates one point, for a target: without `simulated` curves, collapse and shift.
 PointResult locate_tc(const StudyConfig& config, const PointData& point);
 
 TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);

@@ -286,8 +286,8 @@ class WindowSearch {
     fill(k, pilots, moved);
   }
 
-  // Calls f(index in `items`), which takes some milliseconds: concurrently or, for few items, one
-  // after the other with all cores each.
+  // Calls f(n) for each index n of `items`; a call takes some milliseconds. Many items run
+  // concurrently. Few items run one after the other, each on all cores.
   template <class Items, class F>
   void for_each_point(const Items& items, const F& f) const {
     constexpr std::size_t work = 5'000'000;
@@ -376,9 +376,9 @@ class WindowSearch {
   Points all_;
 };
 
-// Divides the p among concurrent searches. Only on a CPU, whose threads would otherwise be idle
-// during the last tasks of a step: a device is filled by tasks of several p in one launch, and
-// schedules are chosen by speed on an otherwise idle machine.
+// Divides the p among concurrent searches, so that no CPU thread is idle during the last tasks of a
+// step. There is a single search on a device, which tasks of several p fill in one launch, and with
+// an automatic schedule, because tuning needs an otherwise idle machine.
 std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   constexpr std::size_t most = 4;
   const std::size_t points = study.config().p.size();

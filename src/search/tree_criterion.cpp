@@ -24,7 +24,8 @@ constexpr std::uint64_t kPilotMeasure = 20, kMaxMeasure = 240;  // updates
 constexpr double kPilotRatio = 8, kHugeRatio = 4;               // L / xi of the last pilots
 constexpr double kWide = 0.25;        // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
-constexpr double kErrors = 4;         // minimum of kNarrow in units of the error; fixes the slope
+constexpr double kErrors = 4;         // minimum half range in units of the error, to determine the
+                                      // slope
 constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
 constexpr std::uint32_t kGraphs = 64;    // approximate number in the last step; determines the size

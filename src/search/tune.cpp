@@ -273,8 +273,8 @@ std::string Tuner::drift() const {
   return "";
 }
 
-// The least of three estimates from at least 2 ms of cycles each. If other programs slow down a
-// single one, a good schedule would be left out because its cycle seems to take too long.
+// Returns the shortest of three estimates, each from at least 2 ms of cycles. A single estimate may
+// be too long if other programs use the machine, and a good schedule would then be left out.
 double Tuner::seconds_per_cycle(TuneEngine& engine, const Schedule& schedule) {
   engine.advance(schedule, 1);  // includes the setup of the first use
   double least = std::numeric_limits<double>::infinity();

@@ -44,7 +44,7 @@ struct TuneSetting {
   std::vector<Updates> candidates;
   EngineOptions options;
   double budget = 30;     // seconds, including equilibration
-  RaceRules rules;        // except their budget
+  RaceRules rules;        // its member `budget` is ignored
   bool improved = false;  // use improved estimators of Swendsen-Wang as control variates (Ising)
 };
 

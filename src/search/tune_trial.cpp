@@ -33,8 +33,8 @@ constexpr double kWatchShare = 0.25;  // part of a turn in which configurations 
 // Lower bound of the cost of a cycle, relative to the sum over its updates, which share launches.
 constexpr double kCheaper = 0.5;
 
-// On one CPU thread, the CPU time of that thread, which other programs hardly affect; else
-// wall-clock time.
+// Returns the CPU time of this thread if the engine runs on one CPU thread, since other programs
+// hardly affect it; else the wall-clock time.
 double working_time(const Engine& engine) {
   if (engine.device() != "cpu" || engine.threads() != 1) return now();
   timespec time{};

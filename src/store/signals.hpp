@@ -17,8 +17,8 @@ namespace rewise {
 // stays ignored. SIGXFSZ is ignored, so that a file size limit becomes an error of write().
 void install_stop_signals();
 
-// Block and unblock the same signals, for the time in which the program starts. The block survives
-// exec(). A signal that arrives in between is delivered after release_stop_signals().
+// Block and unblock the same signals while the program starts. The block survives exec(). A signal
+// that arrives in between is delivered after release_stop_signals().
 void hold_stop_signals();
 void release_stop_signals();
 

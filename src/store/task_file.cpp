@@ -376,7 +376,8 @@ std::vector<std::byte> encode_task(const TaskData& task) {
   try {
     return build_image(task);
   } catch (const Error& error) {
-    throw Error(ExitCode::internal, error.what());  // invalid data here is our own error
+    throw Error(ExitCode::internal, error.what());  // this program made the data, so the error is
+                                                    // internal
   }
 }
 

@@ -17,8 +17,8 @@ struct BuildInfo {
 };
 const BuildInfo& build_info();
 
-// Folder with plot.py, report.py and configs/: the running Python package (it sets REWISE_PACKAGE),
-// share/rewise of an installation, or the source tree.
+// Folders of plot.py and report.py, and of the shipped studies: in the running Python package,
+// which sets REWISE_PACKAGE, in share/rewise of an installation, or in the source tree.
 std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
 // Path of a study shipped with the program, for examples: relative if it lies below the working

@@ -3,8 +3,8 @@
 //   open      claimed or running; used by the thread of its group
 //   not open  a host thread writes its file, releases the lease and calls `done`
 //
-// A task may end early and call `done` with the outcome held, lost, already (it was complete
-// before), interrupted or failed.
+// A task may end early. It then calls `done` with the outcome held, lost, already (it was complete
+// before) or interrupted, or with an error in TaskResult::error.
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,7 @@ struct DeviceRequest {
   }
 };
 
-// Refuses "0-3" with the right spelling.
+// Throws Error(usage) for "0-3"; the message shows the supported form.
 void refuse_range(std::string_view text, std::string_view part, std::string_view origin) {
   const auto dash = part.find('-');
   if (dash == 0 || dash == std::string_view::npos) return;
@@ -117,7 +117,7 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
 
 DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
                                   double cpu_seconds) {
-  // Without what to do about it, which is for a user who asks for a GPU.
+  // Omits the advice in parentheses, which is for users who request a GPU.
   if (!why_not.empty()) {
     return {{{"cpu", -1}}, fmt::format("auto: {}", why_not.substr(0, why_not.find(" (")))};
   }

@@ -13,7 +13,7 @@
 
 namespace rewise {
 
-// What Metropolis sweeps alone may not reach on a graph.
+// The features of a graph for which Metropolis sweeps alone may not be ergodic.
 struct ErgodicityProblem {
   bool chain = false;
   std::uint64_t isolated = 0;  // sites without bonds
@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kSmallPart = 32;
 
 ErgodicityProblem ergodicity_problem(const Graph& graph);
 
-// The update of single sites that "auto" means for a graph from a file: the heat bath if Metropolis
-// sweeps alone may not reach every configuration of the chain or of a small part, else Metropolis.
+// The local update that "auto" selects for a graph from a file: the heat bath if Metropolis sweeps
+// alone may not reach every configuration of the chain or of a small part, else Metropolis.
 LocalUpdate local_update_for(const Graph& graph, const Model& model);
 
 // A warning if the updates of a task may not reach every configuration; else "". `seen` describes

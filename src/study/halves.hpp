@@ -66,8 +66,8 @@ inline constexpr std::size_t kMinGroup = 8;
 // Describes how replicas are stuck; "" if none is. Replicas are stuck if either
 //
 //   - the time averages of |m| or e, in a field also of m, of one start spread 10 times as far as
-//   those of the other, and
-//     3 times as far as a replica fluctuates, and `tau` is only a lower bound; or
+//     those of the other, and 3 times as far as a replica fluctuates, and `tau` is only a lower
+//     bound; or
 //   - the average of a replica, and its first two measurements or more than half of all, lie more
 //     than 25 robust standard deviations (1.4826 times the median distance of the averages) from
 //     their median, and `tau` is only a lower bound or fewer than 20 `tau` passed in the `dropped`
@@ -102,7 +102,7 @@ std::vector<BesideRefused> beside_refused(std::span<const double> temperatures,
 // The halves over the measurements [first, first + count).
 Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
 
-// The row of one temperature.
+// The halves at the temperature with index t.
 Halves at_temperature(const Halves& halves, Eigen::Index t);
 
 struct HotCold {

@@ -30,9 +30,9 @@ class WorkPace {
   // Starts a stage, which may have another speed.
   void begin_stage(double now);
 
-  // Percentage, rounded down; nothing if it would decrease.
+  // Percentage, rounded down; nothing if it is unknown or would decrease.
   std::optional<int> share();
-  // Seconds left; infinite if more work was done than planned.
+  // Seconds left; nothing if they are unknown, infinite if more work was done than planned.
   std::optional<double> left(double now) const;
 
  private:

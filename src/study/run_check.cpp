@@ -37,8 +37,8 @@ std::string raise_both(const SettingNames& names) {
   return fmt::format("raise {} and {}", names.name("equilibrate"), names.name("measure"));
 }
 
-// The most significant difference between the second and the first half of the measurements, if its
-// p-value is below `level` / (number of comparisons); otherwise empty.
+// The most significant difference between the second and the first half of the measurements.
+// `found`: its p-value is below `level` / (number of comparisons).
 struct Drift {
   bool found = false;
   std::string_view observable;
@@ -100,9 +100,9 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
 // Sci. 7, 457 (1992). Each series is divided into kBlocks blocks. If the averages of its blocks are
 // independent, their scatter predicts the variance of the replicas' averages; a much larger
 // variance shows that replicas hardly ever leave their valley. If the blocks of a replica are
-// correlated, something changes slowly within the series, and there is no prediction. tau_int does
-// not tell the two cases apart: differences between valleys enter it. Returns a description, or ""
-// if the averages agree.
+// correlated, something changes slowly within the series, and there is no prediction. tau_int
+// cannot distinguish the two cases, because differences between valleys contribute to it. Returns a
+// description, or "" if the averages agree.
 constexpr Eigen::Index kBlocks = 10;
 constexpr double kMaxScatter = 4;        // of the variances
 constexpr double kMaxCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
@@ -141,7 +141,7 @@ std::string valleys_of(const TaskData& task, const Measured& s, double level) {
   return "";
 }
 
-// Takes back that the checks passed.
+// Rejects the values for the reason `why`.
 void refuse(RunCheck& check, std::string why) {
   check.status = RunStatus::not_equilibrated;
   check.passed.clear();

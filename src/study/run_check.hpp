@@ -16,10 +16,10 @@
 //   - no two starts can be compared (one start, or fewer than kFewReplicas replicas), and fewer
 //     than 10 tau_int were dropped.
 //
-// Replica exchange without any round trip is a warning: the checks above do not see slow changes
-// that only exchange can make.
+// Replica exchange without any round trip is a warning: the checks above cannot detect slow changes
+// that only exchange makes.
 //
-// It is rejected as "too-short" if errors come from time blocks shorter than kMinBlockTaus
+// A run is rejected as "too-short" if errors come from time blocks shorter than kMinBlockTaus
 // tau_int.
 //
 // False alarms: each t or F test has the level kEquilibriumLevel for all temperatures and
@@ -43,7 +43,7 @@ enum class RunStatus { ok, not_equilibrated, too_short };
 // "ok", "not-equilibrated", "too-short".
 std::string_view to_string(RunStatus status);
 
-// Begins a reason of not_equilibrated that does not say so itself.
+// Prefix of the reasons of not_equilibrated whose text does not name the problem.
 inline constexpr std::string_view kNotInEquilibrium = "not in equilibrium: ";
 
 // The check of one temperature. Each text is one line that explains the problem and suggests a

@@ -1,4 +1,4 @@
-// What messages call the settings of a run: options of the command line, arguments of the Python
+// Names of the settings of a run in messages: options of the command line, arguments of the Python
 // package, or keys of a study's file. Functions that check settings or give advice take a
 // SettingNames, and name a setting by its key in schema.hpp: "engine"; "model" is the key `name` of
 // the table [model].

@@ -62,7 +62,7 @@ void check_job_size(const Rank& launched, const distributed::Transport& transpor
                   launched.said_by, launched.size, count_text(transport.size(), "rank")));
 }
 
-// Runs the command on rank 0. Dismisses the other ranks however it ends.
+// Runs the command on rank 0. Dismisses the other ranks when it ends, also by an exception.
 ExitCode lead(distributed::Transport& transport, const std::function<ExitCode()>& command) {
   struct Leading {
     explicit Leading(distributed::Transport& t) { sharing = &t; }

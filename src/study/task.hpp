@@ -70,7 +70,7 @@ struct TaskSpec : TaskSettings {
 TextMap task_configuration(const TaskSpec& spec);
 // The model of a configuration. Throws Error(usage) if the configuration contains none.
 Model model_of(const TextMap& configuration);
-// Likewise the updates of a cycle; `origin` begins messages.
+// The updates of a cycle of a configuration. `origin` begins messages.
 Updates updates_of(const TextMap& configuration, std::string_view origin = "task file");
 // The settings of a finished task or a checkpoint without its graph. Unlike settings of a user
 // (task_request.hpp), they are not checked. Throws Error(usage) for unknown words.
@@ -93,7 +93,7 @@ EngineSpec engine_spec(const TaskSpec& spec);
 bool measures_staggered(std::optional<bool> requested, const Model& model, const Graph* imported,
                         const std::string& origin);
 
-// Number of sites of its graph, built or imported.
+// Number of sites of the task's graph, built or imported.
 double site_count(const TaskSpec& spec);
 
 // Appends measurements to the series. `expected`: total number of measurements, if known.
@@ -150,8 +150,7 @@ struct TaskJob {
   std::optional<TaskPaths> paths = {};  // if absent, no file is read or written
   // Called between steps with the cycles just done.
   std::function<void(std::uint64_t cycles)> progress = {};
-  // Receives one line per event that the user should learn of (a damaged file set aside, a run
-  // resumed).
+  // Receives one line per event that concerns the user (a damaged file set aside, a run resumed).
   std::function<void(const std::string& line)> note = {};
   // Sets damaged results and checkpoints aside and restarts the task.
   bool recompute_damaged = false;

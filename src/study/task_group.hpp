@@ -89,9 +89,10 @@ bool run_together(const TaskSpec& a, const TaskSpec& b);
 // Wolff updates, which are limited by memory latency, need enough replicas.
 double filling_groups(double sites);
 
-// Number of tasks like this one in a group on a CUDA device. `most` fill the device (1 if one task
-// does). `least` let files be written while engines run; lower if series are large. `fewest`
-// justify a separate group if a lane would otherwise be idle.
+// Number of tasks like this one in a group on a CUDA device. `most`: tasks that fill the device (1
+// if one task does). `least`: lower bound when few tasks remain; less than `most` only for large
+// series, whose files are then written while engines run. `fewest`: tasks that justify a separate
+// group if a lane would otherwise be idle.
 struct GroupSize {
   std::size_t most = 1, least = 1, fewest = 1;
 };

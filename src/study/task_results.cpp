@@ -285,7 +285,7 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
 
 OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts) {
   if (task.overlap.empty() || task.overlap.replicas() == 0) return {};
-  // Of three or more states the column is the number of equal sites less that of unequal ones,
+  // With three or more states, the column is the number of equal sites minus that of unequal ones,
   // whose mean is not 0 in the disordered phase.
   if (model_of(task.configuration).q > 2) return {};
   const OverlapRows rows = overlap_rows(

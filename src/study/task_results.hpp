@@ -21,7 +21,8 @@ namespace rewise {
 // Errors from blocks of kMinBlockTaus tau_int are too small by about 13%, from longer blocks by
 // less. An error from kFewestBlocks blocks is itself uncertain by a quarter.
 inline constexpr int kFewReplicas = 16;
-// The same number of members. Houdayer moves make two replicas one member of a sample.
+// Number of replicas below which their series are divided. Houdayer moves make two replicas one
+// independent member of a sample.
 constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas : kFewReplicas; }
 inline constexpr double kMinBlockTaus = 4;
 inline constexpr int kFewestBlocks = 8;
@@ -153,8 +154,8 @@ Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
 // equilibrium. No rows for other updates.
 Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature);
 
-// Drops later measurements. A finished file may hold more than a plan requests; the results must
-// depend on the plan alone.
+// Keeps the first `measurements`. A finished file may hold more than a plan requests; the results
+// must depend on the plan alone.
 void keep_first(TaskData& task, std::uint64_t measurements);
 
 // Joins tasks of one graph into one with the given temperatures. Longer series are truncated to the

@@ -1,5 +1,5 @@
-// Advice for an unknown option or configuration key: the name that was probably meant or, for a
-// feature that rewise lacks, the alternative.
+// Advice for an unknown option or configuration key: the name that was probably meant, how to get a
+// feature that has another name here, or the reason why it does not exist.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ struct KeyTable {
   std::vector<std::string_view> keys;
 };
 
-// Returns "did you mean '--temperature'?", "there is no external field: h = 0", .. or "" if nothing
-// is known. `typed`: as typed, with dashes; `known`: names of long options without dashes; `keys`:
+// Returns "did you mean '--temperature'?", "give --temperature = 1/beta", .. or "" if nothing is
+// known. `typed`: as typed, with dashes; `known`: names of long options without dashes; `keys`:
 // tables of the file that the command reads, which may have a key of that name.
 std::string option_advice(std::string_view typed, std::span<const std::string_view> known,
                           std::span<const KeyTable> keys = {});

@@ -1,2 +1,2 @@
-"""Figures and reports of studies, tasks, tunings and curves; plot.py and report.py are what the
-program calls."""
+"""Figures and reports of studies, tasks, tunings and curves. The program calls plot.py and
+report.py."""

@@ -143,8 +143,8 @@ def run_script(main):
     for number in numbers:
         signal.signal(number, told)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # as the program started it
-    # Warnings of matplotlib about visible flaws: a glyph that is missing in all fonts, a
-    # name that is too long for the layout.
+    # Silences warnings of matplotlib about flaws that are visible in the figure, such as a glyph
+    # that is missing in all fonts, or a name that is too long for the layout.
     warnings.simplefilter("ignore", UserWarning)
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     sys.exit(main(sys.argv[1:]))

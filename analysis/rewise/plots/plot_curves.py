@@ -89,13 +89,13 @@ def read(folder):
 
 
 def column(curve, name):
-    """A column as an array, with null as NaN; empty if there is no such column."""
+    """A column as an array, with null as NaN; None if there is no such column."""
     values = curve["columns"].get(name)
     return None if values is None else np.array([np.nan if v is None else v for v in values], float)
 
 
 def with_data(panels, tables):
-    """The panels without optional ones whose y no curve has."""
+    """Returns the panels, except optional panels for which no curve has the column y."""
     return [panel for panel in panels if not panel.get("optional") or
             any(panel["y"] in curve["columns"] for curve in tables.get(panel["table"], []))]
 
@@ -179,7 +179,8 @@ def set_ticks(axis, values, scale):
 
 
 def isolated(shown):
-    """Points of which neither neighbour is shown, so that no line is drawn to them."""
+    """Mask of the shown points whose neighbours are both hidden. No line is drawn to such points.
+    """
     padded = np.concatenate([[False], shown, [False]])
     return shown & ~padded[:-2] & ~padded[2:]
 

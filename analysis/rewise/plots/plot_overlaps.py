@@ -96,7 +96,7 @@ def with_model(summary, model):
 
 def meaning_of_point(point, words, rule):
     """meaning() of a point of a summary. If the couplings are unknown (no `words`), the crossings
-    in the summary tell."""
+    in the summary decide."""
     sizes = point.get("sizes", [])
     if not any(has_values(size, "overlap_m2") for size in sizes):
         return ""
@@ -204,12 +204,12 @@ def plot_overlaps(point, title, name, window):
 
 # Figures of a run
 
-MOST_BINS = 41  # most bins of P(q), about
+MOST_BINS = 41  # approximate maximum number of bins of P(q)
 
 
 def valid(task):
-    """Indices of the temperatures that have values. A file without results, such as a task of a
-    study, does not say which: all of them."""
+    """Indices of the temperatures that have values. All temperatures if the file has no results, as
+    in a task of a study."""
     status = task.status or ["ok"] * len(task.temperature)
     return np.array([k for k, word in enumerate(status) if word == "ok"], dtype=int)
 

@@ -215,7 +215,7 @@ def quantity_label(quantity, point):
 
 # eta of the regular lattice: <m^2> ~ L^-(d - 2 + eta) at Tc. 2D Ising and Potts with 4 states:
 # 1/4, with 3 states 4/15; 3D: Hasenbusch, Phys. Rev. B 82, 174433 (2010). In four dimensions, and
-# for p > 0 (mean field), it is N^(1/2) <m^2> that does not depend on the size.
+# for p > 0 (mean field), N^(1/2) <m^2> is independent of the size at Tc.
 REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2): 0.03627}
 
 

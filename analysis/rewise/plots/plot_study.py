@@ -128,8 +128,8 @@ def plot_crossings(point, q=2):
 
 
 def plot_thermodynamics(point, more=()):
-    """e, |m|, C and chi of every size, at all temperatures; `more` observables below them. Of a
-    spin glass e, <q^2>, C and chi_SG; plot_overlaps() has the other overlaps."""
+    """e, |m|, C and chi of every size, at all temperatures; `more` observables below them. For a
+    spin glass: e, <q^2>, C and chi_SG; plot_overlaps() draws the other overlaps."""
     quantities = ["energy", "abs_magnetisation", "specific_heat", "susceptibility", *more]
     if plot_overlaps.is_glass(point):
         quantities = plot_sweep.GLASS_QUANTITIES + [name for name in more if "overlap" not in name
@@ -212,7 +212,7 @@ def draw_floors(panel, sizes):
 
 
 def plot_tau(summary, point):
-    """tau_int of m^2 (of a spin glass q^2) in cycles of the schedule M:W. Schedules and cycles per
+    """tau_int of m^2 (q^2 for a spin glass) in cycles of the schedule M:W. Schedules and cycles per
     measurement may differ between sizes."""
     tau, order = ("overlap_tau", "q") if plot_overlaps.is_glass(point) else ("tau", "m")
     figure, axes = style.new_figure()

@@ -1,8 +1,8 @@
 """The common style of all figures (column widths of a journal, symbols, colours, PDF with embedded
 fonts and PNG), and the parallel drawing of the figures of a study.
 
-Text (each formula is parsed) and ticks take most of the time. A figure is therefore laid out only
-once for both files, and tick labels are plain text."""
+Most of the time is spent on text, because each formula is parsed, and on ticks. A figure is
+therefore laid out only once for both files, and tick labels are plain text."""
 
 import io
 import os

@@ -21,7 +21,7 @@ def groups(points):
 
 
 def plot_over_p(label, group):
-    """e, |m|, C and chi (of spin glasses e, <q^2>, C and chi_SG) against T, one curve per p."""
+    """e, |m|, C and chi against T, one curve per p; for spin glasses e, <q^2>, C and chi_SG."""
     quantities = GLASS_QUANTITIES if all(map(is_glass, group)) else QUANTITIES
     figure, axes = style.new_figure(columns=2, rows=2, height=2.3, sharex=True)
     largest = [point["sizes"][-1] for point in group]

@@ -1,5 +1,5 @@
-"""Figures of one task file: time series, their autocorrelation, histograms of the energy, moments
-against T and, of spin glasses, the overlap of two replicas instead of the magnetisation."""
+"""Figures of one task file: time series, their autocorrelation, histograms of the energy, and
+moments against T. For spin glasses, the overlap of two replicas replaces the magnetisation."""
 
 import pathlib
 from functools import partial
@@ -57,16 +57,17 @@ def is_glass(task):
 
 
 def order_of(task):
-    """(series [temperature, time, replica], symbol) of the order parameter: m, or of a spin glass
-    q, whose last axis counts pairs of replicas."""
+    """(series [temperature, time, replica], symbol) of the order parameter m. For a spin glass it
+    is q, and the last axis counts pairs of replicas."""
     if is_glass(task):
         return task.columns["overlap"] / task.sites, "q"
     return task.magnetisation, "m"
 
 
 def plot_series(task):
-    """e(t) and m(t), of a spin glass q(t), of the first replicas (pairs of replicas) at a few
-    temperatures. If not all temperatures are shown, the title gives their number."""
+    """e(t) and m(t) of the first replicas at a few temperatures. For a spin glass, q(t) of the
+    first pairs of replicas replaces m(t). If not all temperatures are shown, the title gives their
+    number."""
     indices = chosen(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
@@ -93,8 +94,8 @@ def plot_series(task):
 
 
 def plot_autocorrelation(task):
-    """rho(t) of e and m^2 (of a spin glass q^2) at all temperatures. The legend gives tau_int (1/2
-    for white noise) at a few of them. The time axis ends at three times the largest summation
+    """rho(t) of e and m^2 (for a spin glass, of q^2) at all temperatures. The legend gives tau_int
+    (1/2 for white noise) at a few of them. The time axis ends at three times the largest summation
     window of tau_int."""
     figure, axes = style.new_figure(columns=2, height=2.9)
     lags, named = 1, chosen(task)
@@ -206,8 +207,8 @@ def moments(task, index):
 
 
 def plot_moments(task):
-    """Averages against temperature, with the errors of moments(). Of a spin glass e and C only, at
-    the temperatures that have values; plot_overlaps.plot_run() shows its order."""
+    """Averages against temperature, with the errors of moments(). A spin glass has only e and C
+    here, at the temperatures that have values; plot_overlaps.plot_run() draws its overlaps."""
     columns = ["energy", "abs_magnetisation", "m2", "specific_heat", "susceptibility", "binder"]
     indices = np.arange(len(task.temperature))
     if is_glass(task):

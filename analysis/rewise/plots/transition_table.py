@@ -46,7 +46,9 @@ def table(path, method=TREE):
 
 
 def draw(kind, values, folder):
-    """Draws T(p) with broken lines at the bare lattice's temperature, and T(p) less that."""
+    """Draws T(p), with broken lines at the temperature of the bare lattice, and the shift of T(p)
+    from that temperature.
+    """
     from . import plot_style as style
     from .plot_study import p_axis
 
