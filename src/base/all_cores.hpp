@@ -7,9 +7,8 @@
 namespace rewise {
 
 // Calls f(0) .. f(count - 1), on all cores if `work` (an estimate of the total time in ns) is worth
-// starting the threads. Rethrows one of the exceptions that f throws. If the loop runs on one
-// thread, it is not an OpenMP region, so that f may use on_all_cores() itself; nested regions would
-// start new threads.
+// starting the threads. Rethrows one of the exceptions that f throws. A loop on one thread is not
+// an OpenMP region, so f may use on_all_cores() itself; nested regions would start new threads.
 template <class F>
 void on_all_cores(std::size_t count, std::size_t work, const F& f) {
   if (count <= 1 || work < (1u << 14)) {

@@ -18,7 +18,7 @@ RW_HD std::uint32_t select(std::uint32_t mask, std::uint32_t a, std::uint32_t b)
   return (mask & a) | (~mask & b);
 }
 
-// [byte][k]: the bit that comes to position k when the set bits are moved to the front.
+// [byte][k]: the index of the k-th lowest set bit of `byte`; 0 for k beyond the number of set bits.
 inline constexpr auto kSetBits = [] {
   std::array<std::array<std::uint8_t, 8>, 256> bits{};
   for (unsigned byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,5 @@
-// Division of 32-bit numbers by a number known beforehand, as one 64-bit product: kernels turn
-// sites into coordinates with it.
+// Division of 32-bit integers by a fixed divisor, as one 64-bit product. Kernels use it to convert
+// sites to coordinates.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rewise {
 
-// floor(n / d) = floor(n ceil(2^64 / d) / 2^64) for every n, d < 2^32, d > 1: the product is too
-// large by less than n / 2^64 < 1 / d.
+// floor(n / d) = floor(n ceil(2^64 / d) / 2^64) for every n, d < 2^32, d > 1: the product exceeds
+// the ratio by less than n / 2^64 < 1 / d.
 struct FastDiv {
   std::uint32_t divisor = 1;
   std::uint64_t inverse = 0;

@@ -11,7 +11,8 @@ namespace rewise {
 inline constexpr int kFixedBits = 20;
 inline constexpr double kFixedUnit = 0x1p-20;
 inline constexpr std::int32_t kFixedOne = std::int32_t{1} << kFixedBits;
-// Largest |J| and |h|: sums over the bonds of a site then fit 2^43, those over all bonds 63 bits.
+// Largest |J| and |h|, 2^30 units. The sum over up to 2^13 bonds of a site is at most 2^43 units,
+// and the sum over fewer than 2^33 bonds fits 63 bits.
 inline constexpr double kMaxCoupling = 1024;
 
 // Smaller numbers other than 0 are rejected, because they are probably in other units.

@@ -53,7 +53,7 @@ std::string unique_image_name() {
 
 static_assert(std::endian::native == std::endian::little, "stored arrays are little-endian");
 
-// One number for each dimension of an array: extents, or a position.
+// Extents or a position: one number for each dimension of an array.
 using Indices = std::vector<std::uint64_t>;
 
 // Values in memory and the element size in the file, which may be larger (sign extension).
@@ -134,7 +134,8 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Indices& dims
   return packed;
 }
 
-// The library crashes if its own allocations fail (1.10.8: H5AC_create()).
+// Throws std::bad_alloc unless 16 MiB of address space are available, because the library crashes
+// if its own allocations fail (1.10.8: H5AC_create()).
 void require_room() {
   constexpr std::size_t least = std::size_t{16} << 20;
   void* const room = ::mmap(nullptr, least, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -144,8 +145,9 @@ void require_room() {
 
 }  // namespace
 
-// The bytes that the library has written, in pages of the size of a large chunk, and the arrays
-// that are inserted when the image is made; the library has only allocated space for these.
+// Holds the bytes that the library has written, in pages of the size of a large chunk, and views of
+// the arrays of write_apart(). The library only allocates space for these arrays; image() copies
+// them in.
 struct detail::Memory {
   static constexpr std::size_t kPage = std::size_t{1} << 16;
   using Page = std::array<std::byte, kPage>;
@@ -173,7 +175,7 @@ struct detail::Memory {
     });
     written = std::max(written, at + bytes.size());
   }
-  // Reads; bytes that were never written are zero.
+  // Bytes that were never written are zero.
   void read(haddr_t at, std::span<std::byte> bytes) const {
     by_pages(at, bytes.size(), [&](haddr_t page, std::size_t from, std::size_t to, std::size_t n) {
       const auto found = pages.find(page);
@@ -206,8 +208,8 @@ struct detail::Memory {
 
 namespace {
 
-// An HDF5 file driver for such a Memory. (The library's core driver keeps one array, which it
-// copies whenever the file grows, under the lock.)
+// A file of the HDF5 file driver that stores the bytes in a Memory. (The library's core driver
+// keeps one array, which it copies whenever the file grows, under the lock.)
 struct MemoryFile {
   H5FD_t library;                  // comes first: the library's part
   std::shared_ptr<Memory> memory;  // shared: the library may keep a file that it could not close
@@ -404,8 +406,9 @@ std::vector<std::byte> File::image() const {
 
 namespace {
 
-// Flat combining: the first waiting thread executes the queued requests of all threads, until the
-// queue is empty or it has executed kMaxCombined of them; then the next waiting thread continues.
+// Flat combining: the first waiting thread executes its own request and those of other threads,
+// until the queue is empty or it has executed kMaxCombined of the others. Then the next waiting
+// thread continues.
 class CombiningQueue {
  public:
   void run(const std::function<void()>& work) {
@@ -430,7 +433,7 @@ class CombiningQueue {
     Job* next = nullptr;
   };
 
-  // The first request is that of this thread.
+  // Executes queued requests. The first one is that of this thread.
   void lead(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     const LibraryLock library;

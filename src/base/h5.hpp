@@ -84,7 +84,7 @@ struct PackedChunk {
   bool deflated = true;
 };
 
-// An array in its stored form. Making one does not need the lock.
+// An array in its stored form. pack() and pack_narrow() do not need the lock.
 struct PackedArray {
   Kind kind = Kind::u8;
   std::vector<std::uint64_t> dims;

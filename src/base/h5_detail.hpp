@@ -37,7 +37,8 @@ inline bool memory_ran_out() {
   return found;
 }
 
-// Throws std::bad_alloc if memory ran out, which is neither an invalid file nor a defect.
+// unfit() reports an invalid file, failed() a defect. Both throw std::bad_alloc instead if memory
+// ran out.
 [[noreturn]] inline void unfit(const std::string& what) {
   if (memory_ran_out()) throw std::bad_alloc();
   throw Error(ExitCode::data, "HDF5: " + what);
@@ -47,7 +48,7 @@ inline bool memory_ran_out() {
   throw Error(ExitCode::internal, "HDF5: cannot " + what);
 }
 
-// Switches off the library's printing of its error stack, once per thread.
+// Stops the library from printing its error stack. The setting is per thread and made once.
 inline void quiet() {
   static thread_local const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   static_cast<void>(done);

@@ -1,5 +1,5 @@
-// Arrays of 64-bit integers, all values of an array stored in 2, 4 or 8 bytes each. The sums of
-// small lattices fit into two.
+// Arrays of 64-bit integers, all values of an array stored in 2, 4 or 8 bytes each. Sums of small
+// lattices fit into 2 bytes.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +30,14 @@ unsigned narrow_bytes(T least, T most) {
   return holds(typename NarrowTypes<T>::Two{}) ? 2 : holds(typename NarrowTypes<T>::Four{}) ? 4 : 8;
 }
 
-// A view of such values.
+// A view of values stored in this way.
 template <class T>
 class NarrowSpan {
  public:
   NarrowSpan() = default;
   NarrowSpan(const void* values, std::size_t size, unsigned bytes)
       : values_(values), size_(size), bytes_(bytes) {}
-  NarrowSpan(std::span<const T> values)  // NOLINT: values of all eight bytes
+  NarrowSpan(std::span<const T> values)  // NOLINT: values of eight bytes
       : NarrowSpan(values.data(), values.size(), sizeof(T)) {}
   NarrowSpan(const std::vector<T>& values)  // NOLINT: likewise
       : NarrowSpan(std::span<const T>(values)) {}
@@ -66,7 +66,7 @@ class NarrowSpan {
   std::vector<T> wide() const {
     return visit([](const auto& values) { return std::vector<T>(values.begin(), values.end()); });
   }
-  // Bytes that the values need.
+  // Bytes per value that hold all values.
   unsigned bytes_needed() const {
     return visit([]<class U>(std::span<const U> values) -> unsigned {
       if (sizeof(U) == 2 || values.empty()) return 2;

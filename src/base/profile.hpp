@@ -9,9 +9,10 @@
 
 namespace rewise::profile {
 
-// In the order in which they occur in a task. `engine`: updates and measurements on any device.
-// `look`: checking for results and leases. `files`: writing a file. `wait`: the engine's thread
-// waits; the span also has the reason. `device`: a CUDA device has work from the multispin engine.
+// Kinds of work, in the order in which they occur in a task. `engine`: updates and measurements on
+// any device. `look`: checking for results and leases. `files`: writing a file. `wait`: the
+// engine's thread waits; the span also records the reason. `device`: a CUDA device has work from
+// the multispin engine.
 enum class Work {
   tune,
   look,

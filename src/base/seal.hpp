@@ -6,7 +6,7 @@
 //          (with these 16 bytes zero, so that padding counts too)
 //          40..503  one line of text for human readers, then zeros
 //         504..511  the term of the lease under which it was written (src/store/lease.hpp); 0: none
-//   bytes 512..     the image; HDF5 finds its superblock there, so h5dump and h5py open the file
+//   bytes 512..     the image; it starts with the HDF5 superblock, so h5dump and h5py open the file
 // Magic, length and digest keep their offsets in all later versions. src/store/sealed_file.hpp
 // writes such files. Cost: one pass of XXH3.
 #pragma once
@@ -36,7 +36,7 @@ struct SealedRead {
   std::uint64_t term = 0;        // from the block; 0 unless good
 };
 
-// The block of an image, and the bytes of the whole file.
+// seal_block() returns the block that precedes an image, seal() the bytes of the whole file.
 using SealBlock = std::array<std::byte, 512>;
 inline constexpr std::size_t kSealBytes = std::tuple_size_v<SealBlock>;
 SealBlock seal_block(std::span<const std::byte> image, std::uint64_t term = 0);
@@ -45,7 +45,7 @@ std::vector<std::byte> seal(std::span<const std::byte> image);
 
 // Checks a file of `size` bytes that consists of `block` and `image`. The image is not copied.
 SealedRead check_seal(const SealBlock& block, std::size_t size, std::span<const std::byte> image);
-// Checks a whole file's bytes.
+// check_seal() for the bytes of a whole file.
 SealedRead parse_sealed(std::span<const std::byte> bytes);
 
 // check_seal() for an image that is read piece by piece.

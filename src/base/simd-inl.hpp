@@ -55,9 +55,9 @@ HWY_INLINE V32 invert(V32 v) { return hn::Xor(v, ones()); }
 HWY_INLINE bool all_zero(V32 v) { return hn::AllTrue(D32(), hn::Eq(v, zero())); }
 
 // Stores the lanes selected by `mask` contiguously and returns their number; the rest of the vector
-// is overwritten with arbitrary values. (CompressStore() does not overwrite it, but that is
-// microcode on some processors, and with AVX2 g++ copies a table of Highway 1.0.3 to the stack in
-// each call.)
+// is overwritten with arbitrary values. (Highway's CompressStore() does not overwrite it, but it is
+// slow: some processors execute it in microcode, and with AVX2 g++ copies a table of Highway 1.0.3
+// to the stack in each call.)
 template <class D>
 HWY_INLINE std::size_t store_packed(hn::VFromD<D> v, hn::Mask<D> mask, D d, std::uint32_t* to) {
 #if HWY_TARGET == HWY_AVX2

@@ -24,7 +24,7 @@ inline void check_stop() {
   if (stop_requested_now()) throw Error(ExitCode::interrupted, "stopped before the first step");
 }
 
-// The same for loops: checks only in every 2^14th call.
+// check_stop() for loops: checks only in every 2^14th call.
 class StopCheck {
  public:
   void operator()() {

@@ -10,7 +10,7 @@
 namespace rewise {
 
 // Decodes the code point at text[at] and advances `at`. If the bytes are not valid UTF-8 (overlong
-// forms and surrogates are invalid), returns nothing and advances `at` by one byte.
+// forms and surrogates are invalid), returns nullopt and advances `at` by one byte.
 std::optional<std::uint32_t> next_code_point(std::string_view text, std::size_t& at);
 
 // The text with U+FFFD in place of each byte that is not UTF-8, for JSON, HDF5 and Python.

@@ -79,7 +79,8 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-// Digits that are 0 in all thresholds are compared at once, in common cases of large replicas.
+// The kernel for a layout and thresholds. In two and three dimensions without padding, up to two
+// leading digits that are 0 in all thresholds are compared together.
 template <int kDim, bool kDownhill>
 auto kernel_of(const Layout& g, const Draws& draws) {
   if (g.padded()) return update_groups<kDim, kDownhill, true, 0>;

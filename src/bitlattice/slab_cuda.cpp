@@ -80,7 +80,7 @@ CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::T
   main_.wait();
 }
 
-// Queues, on the urgent stream, the update of the outer planes of a colour and the halo exchange.
+// Queues the halo exchange of a colour on the urgent stream.
 void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
   const std::uint64_t plane = layout_.plane_words();
   std::vector<DeviceMessages::Message> out, in;

@@ -31,7 +31,7 @@ constexpr std::array<std::uint32_t, kStripWords> all_sites() {
 }
 alignas(64) constexpr auto kAllSites = all_sites();
 
-// Copies words [begin, end) of a row to the words of the strip from `at` on.
+// Words [begin, end) of a row, which are the words of the strip from `at` on.
 struct Segment {
   std::uint32_t row, begin, end, at;
 };

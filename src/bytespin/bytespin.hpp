@@ -1,6 +1,6 @@
 // The bytespin engine (Ising and Potts, q <= 255): one byte per site. On a CPU a thread advances
-// one replica at a time, a CUDA device advances all of them together. It has every method of the
-// papers.
+// one replica at a time; a CUDA device advances all of them together. The engine implements every
+// method of the papers.
 #pragma once
 
 #include <memory>

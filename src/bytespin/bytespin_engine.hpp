@@ -19,14 +19,14 @@ class BytespinEngine : public EngineBase {
 
  protected:
   bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
-  // advance() for engines that step all replicas together. run(schedule, cycles) does the updates
-  // and returns their counts.
+  // advance() for engines that step all replicas together. run(schedule, cycles) makes the updates
+  // and calls count().
   bool advance_replicas(const EngineOptions& options, const Schedule& schedule,
                         std::uint64_t cycles,
                         const std::function<void(const Schedule&, std::uint64_t)>& run);
 
   const Plan plan_;
-  std::vector<SweepPosition> positions_;  // [T * R] progress within the step after ahead_
+  std::vector<SweepPosition> positions_;  // [T * R] progress within step step_ + ahead_
 
   void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const override;

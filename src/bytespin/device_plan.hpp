@@ -85,7 +85,7 @@ struct DeviceReplicas {
   unsigned long long* pending = nullptr;
   DevicePart part = {};  // the part of every replica that the device updates
 
-  // The same without the restriction to a part of every replica.
+  // These replicas without the restriction to a part.
   DeviceReplicas whole() const {
     DeviceReplicas all = *this;
     all.part = {};

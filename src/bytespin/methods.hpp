@@ -15,7 +15,8 @@ WolffMethod parse_wolff_method(std::string_view word, std::string_view origin);
 // Whether a CPU version exists; all methods work for Ising and Potts. None can share a replica
 // among devices.
 bool has_cpu(WolffMethod method);
-// Names of the methods for messages and --help: "frontier, ccl".
+// Names of methods for messages and --help, such as "frontier, ccl". `cpu`: those with a CPU
+// version, `cuda_alone`: those without.
 std::string wolff_methods(bool cpu, bool cuda_alone, std::string_view between = ", ");
 
 namespace bytespin {

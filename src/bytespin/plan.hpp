@@ -62,7 +62,7 @@ struct Plan {
 
 // The numbers of a plan, without pointers.
 DevicePlan outline(const Plan& plan);
-// The same with pointers to the plan's memory, without tables.
+// outline() with pointers to the plan's memory, without tables.
 DevicePlan host_plan(const Plan& plan);
 
 }  // namespace rewise::bytespin

@@ -2,8 +2,9 @@
 // word for each decision, and the table entry for each neighbourhood.
 //
 // Draws are numbered by slots. A block of 64 slots needs 16 Philox calls: the draw of slot s is
-// word (s / 16) % 4 of call 16 (s / 64) + s % 16. So 16 vector lanes that make one call each have,
-// word by word, 64 consecutive draws in order. Comparing them with a threshold gives 64 mask bits.
+// word (s / 16) % 4 of call 16 (s / 64) + s % 16. So if 16 vector lanes make one call each, their
+// words hold 64 consecutive draws in order, word after word. Comparing them with a threshold gives
+// 64 mask bits.
 //   bond draws: 32 sites of one direction have 32 consecutive slots; the directions of these 32
 //               sites follow each other; bonds outside the lattice come after all lattice slots
 //   site draws: sites of one colour are consecutive

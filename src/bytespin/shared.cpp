@@ -6,10 +6,11 @@
 // not allocate it. Sender and receiver derive the same lists of far ends from the graph.
 //
 // Swendsen-Wang (slab_clusters.hpp): each rank labels its slab. It sends the labels of its first
-// plane to the rank before, and those of ends of rewired bonds to the rank of the other end, which
-// then lists the pairs of labels that bonds between slabs join. Rank 0 gathers and unites these
-// pairs once and sends the changed labels to all; then the clusters flip. With `kalentev` (Komura &
-// Okabe 2013) nothing is gathered: ranks exchange labels with their neighbours until none changes.
+// plane to the previous rank, and the labels of ends of rewired bonds to the ranks of the other
+// ends. The receiver lists the pairs of labels that bonds between slabs join. Rank 0 gathers and
+// unites these pairs once and sends the changed labels to all; then the clusters flip. With
+// `kalentev` (Komura & Okabe 2013) nothing is gathered: ranks exchange labels with their neighbours
+// until none changes.
 #include "src/bytespin/shared.hpp"
 
 #include <fmt/format.h>
@@ -231,7 +232,7 @@ void CpuSubdomain::count(std::span<std::uint64_t> sums) {
 // The part of a graph that a rank needs: the rewired bonds that end in its slab or were removed
 // there. Cells beyond the slab may lack neighbours; they are not used.
 
-// The ranks, first to last, that need a plane.
+// The ranks that need a plane: a contiguous range, from first_ to last_.
 class NearRanks {
  public:
   NearRanks(const GraphSpec& spec, int ranks)
@@ -239,8 +240,8 @@ class NearRanks {
         plane_(lattice_.sites() / spec.extents.back()),
         first_(spec.extents.back(), ranks),
         last_(spec.extents.back(), -1) {
-    // Slabs on CUDA devices end at tile borders, which are less than this many planes from the ends
-    // that other slabs would have.
+    // An upper bound: slabs on CUDA devices end at tile borders, fewer planes than this from the
+    // ends that planes_of() gives.
     constexpr std::uint64_t kTilePlanes = 64;
     const std::uint64_t planes = first_.size();
     for (int rank = 0; rank < ranks; ++rank) {
@@ -337,7 +338,8 @@ std::vector<RewiredBond> receive_bonds(Transport& transport) {
   return all;
 }
 
-// Created on rank 0 before the engine.
+// A base class of the engine on rank 0, so that the graph exists before BytespinEngine is
+// constructed.
 struct RankGraph {
   const Graph of_rank;
 };

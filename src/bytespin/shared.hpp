@@ -17,8 +17,8 @@ std::unique_ptr<Engine> make_shared_bytespin_engine(distributed::Transport& tran
                                                     const Graph& graph, const EngineSpec& spec,
                                                     const EngineOptions& options);
 
-// The same over ranks within this process: one for each of `options.devices` (CUDA devices, which
-// may be repeated), or else `options.ranks` of `options.threads` threads each.
+// make_shared_bytespin_engine() over ranks within this process: one for each of `options.devices`
+// (CUDA devices, which may be repeated), or else `options.ranks` of `options.threads` threads each.
 std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
                                                  const EngineOptions& options);
 

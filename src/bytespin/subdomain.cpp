@@ -120,7 +120,8 @@ std::vector<LabelPair> BytespinSubdomain::unite(std::vector<LabelPair> edges) {
 }
 
 // First both ranks of a bond exchange the labels of its ends. Each pass then sends one label per
-// pair in either direction. `least` maps each label of this slab to the smallest label met so far.
+// pair in either direction. `least` maps each label of this slab to the smallest label found so
+// far.
 std::vector<LabelPair> BytespinSubdomain::relax(std::vector<std::vector<LabelPair>> edges) {
   const auto ranks = static_cast<std::size_t>(transport_.size());
   std::vector<std::uint64_t> go(ranks), come(ranks);

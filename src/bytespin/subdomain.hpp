@@ -68,10 +68,10 @@ class BytespinSubdomain : public Subdomain {
   };
   std::vector<JoiningBonds> joining_bonds() const;  // [ranks]
 
-  // Input: pairs of labels of this rank that bonds between slabs join. Output: those of all ranks,
-  // united.
+  // Collects the pairs of labels that bonds between slabs join from all ranks; `edges` are those of
+  // this rank. Returns, on every rank, each of these labels with the smallest label of its cluster.
   std::vector<LabelPair> unite(std::vector<LabelPair> edges);
-  // The same for own labels only, by the second stage of Komura & Okabe 2013: labels on both sides
+  // unite() for own labels only, by the second stage of Komura & Okabe 2013: labels on both sides
   // of the bonds between slabs are compared until none changes. `edges` [ranks]: pairs by the rank
   // of the other label.
   std::vector<LabelPair> relax(std::vector<std::vector<LabelPair>> edges);

@@ -126,7 +126,7 @@ class CudaSubdomain final : public BytespinSubdomain {
     done_.record(stream());
     done_.hold(urgent_.get());
   }
-  // The same with the streams exchanged.
+  // Makes later work on the main stream wait for the work now queued on the urgent stream.
   void follow_urgent() {
     urgent_done_.record(urgent_.get());
     urgent_done_.hold(stream());
@@ -170,7 +170,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
   DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
   DeviceBuffer<unsigned long long> pairs_,
-      met_;  // as in SlabEdges; two lists of pairs, used alternately
+      met_;  // as in SlabEdges; pairs_ holds two lists, used alternately
   std::uint32_t pairs_turn_ = 0;
   // Memory for copies of the lists of all ranks, for devices that cannot read them in place.
   struct GatheredLists {

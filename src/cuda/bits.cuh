@@ -46,13 +46,14 @@ __device__ __forceinline__ unsigned highest(std::uint64_t bits) {
   return 63 - static_cast<unsigned>(__clzll(static_cast<long long>(bits)));
 }
 
-// Returns the start of the run of site x; a bit of `starts` marks the start of a run.
+// Returns the first site of the run of site x.
 __device__ __forceinline__ unsigned run_start(std::uint64_t starts, unsigned x) {
   return highest(starts & ~std::uint64_t{0} >> (63 - x));
 }
 
-// The first marked site of every run that has one. Adding a bit at each run's start to the unmarked
-// sites carries up to the first marked one; the last site of a run stops every carry.
+// The first marked site of every run that has one. The addition starts a carry at the start of each
+// run. The carry passes unmarked sites and sets the first marked one; the last site of a run stops
+// every carry.
 template <class Word>
 __device__ __forceinline__ Word first_of_runs(Word starts, Word marked) {
   const Word stops = marked | starts >> 1 | Word{1} << (8 * sizeof(Word) - 1);

@@ -1,9 +1,9 @@
 // Owner of device memory: DeviceBuffer<T> holds `size` elements on the device that is current at
 // construction. Move-only. Kernels receive view() by value.
 //
-// Never managed memory. Memory comes from cudaMalloc or, if several threads use a device, from its
-// pool (device_memory.hpp). Allocation and release may wait for all work on the device, so buffers
-// are created before an update loop. Every copy names its stream.
+// Memory is never managed memory. It comes from cudaMalloc or, if several threads use a device,
+// from its pool (device_memory.hpp). Allocation and release may wait for all work on the device, so
+// buffers are created before an update loop. Every copy names its stream.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 // Memory allocation for DeviceBuffer. cudaFree waits for all work on the device, including that of
-// other threads. If several threads use a device, memory therefore comes from the device's pool,
-// which keeps freed memory for later allocations. A thread frees memory only after its own work on
-// it is done.
+// other threads. Memory therefore comes from the device's pool if several threads use the device.
+// The pool keeps freed memory for later allocations. A thread frees memory only after its own work
+// on it is done.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -17,7 +17,7 @@ class DeviceStream {
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   // Waits for all queued work and throws its errors.
   void wait() const { stream_.wait(); }
-  // The same without throwing, for destructors of memory that queued work uses.
+  // wait() without throwing, for destructors of memory that queued work uses.
   void finish() const noexcept {
     cudaSetDevice(device_);
     cudaStreamSynchronize(stream_.get());

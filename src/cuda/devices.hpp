@@ -1,5 +1,6 @@
 // The CUDA devices of this machine, for `rewise info` and `--device auto`. Works in every build,
-// with or without CUDA, and without a driver. Missing devices are reported, not thrown.
+// with or without CUDA, and without a driver. A missing device is reported in the result, not by an
+// exception.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ struct CudaReport {
 // Bytes available for buffers on the device. Throws Error(device).
 double free_memory(int device);
 
-// Which devices to test. Only a test shows whether this build's kernels run on a device; it creates
-// a context there, which takes memory and about 0.2 s, one device after the other. Untested devices
-// count as usable.
+// Which devices to test. Only a test shows whether this build's kernels run on a device. A test
+// creates a context on the device, which takes memory and about 0.2 s; devices are tested one after
+// the other. Untested devices count as usable.
 struct TriedDevices {
   enum class Which { all, first, listed } which = Which::all;  // first: until one can be used
   std::vector<int> listed = {};
@@ -39,10 +40,10 @@ struct TriedDevices {
 // Queries the driver; takes a few hundred ms on the first call.
 CudaReport cuda_report(const TriedDevices& tried = {});
 
-// For the branches of a build without CUDA, which alone defines it: throws Error(device).
+// Throws Error(device). Defined only in builds without CUDA.
 [[noreturn]] void no_cuda();
 
-// Throws Error(device) if this build cannot use the device, which is tested once.
+// Throws Error(device) if this build cannot use the device. Each device is tested once.
 void require_device(int index);
 
 // The devices that this build can use; may be empty.

@@ -25,7 +25,8 @@ struct ParentForest {
   __device__ __forceinline__ std::uint32_t load(std::uint32_t node) const {
     return Ref(parent[node]).load(cuda::memory_order_relaxed);
   }
-  // Reads through the first-level cache: returns an ancestor, if not the parent.
+  // Reads the parent through the first-level cache. An outdated value is the node itself or an
+  // ancestor.
   __device__ __forceinline__ std::uint32_t peek(std::uint32_t node) const {
     using InBlock = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_block>;
     return InBlock(parent[node]).load(cuda::memory_order_relaxed);
@@ -92,8 +93,9 @@ struct ParentForest {
   }
 };
 
-// The same with a word for each node: its parent in bits 0-31 and its key above. The order is that
-// of the keys, so a root has the smallest key of its set. Changes are atomic at device scope.
+// A ParentForest with a word for each node: its parent in bits 0-31 and its key above. The order of
+// nodes is that of their keys, so a root has the smallest key of its set. Changes are atomic at
+// device scope.
 struct KeyedForest {
   using Word = unsigned long long;
 

@@ -82,8 +82,9 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, detail::Str
                                 static_cast<Parameters>(arguments)...);
 }
 
-// Queues a kernel over blocks of replicas, unless there are none. Its last parameter is the
-// ReplicaBlocks, from which a block computes its position. `shape`: all but the number of blocks.
+// Queues a kernel over blocks of replicas; does nothing if there are no blocks. Its last parameter
+// is the ReplicaBlocks, from which a block computes its position. `shape`: all but the number of
+// blocks.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const ReplicaBlocks& blocks, LaunchShape shape,
             detail::StreamAt at, const Arguments&... arguments) {

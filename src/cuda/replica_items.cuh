@@ -20,7 +20,7 @@ struct ReplicaItems {
       : items(count), blocks((count + kItemThreads - 1) / kItemThreads, replicas, part) {}
 };
 
-// Launches a kernel whose last parameter is the items, unless there are none.
+// Launches a kernel whose last parameter is the items; does nothing if there are no items.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const ReplicaItems& items, detail::StreamAt stream,
             const Arguments&... arguments) {

@@ -27,7 +27,7 @@ __device__ __forceinline__ WideSum warp_sum(WideSum value) {
   return value;
 }
 
-// Several threads, also of several devices, may add to the same sum.
+// Several threads may add to the same sum.
 __device__ __forceinline__ void atomic_add_wide(unsigned long long* low, unsigned long long* high,
                                                 WideSum value) {
   const auto below = static_cast<unsigned long long>(value);

@@ -7,8 +7,8 @@
 
 namespace rewise::distributed {
 
-// Why MPI is not available: the program was built without it, or its module cannot be loaded.
-// Nothing if MPI is available.
+// Why MPI is not available: the program was built without it, or its module cannot be loaded. Empty
+// if MPI is available.
 std::string why_no_mpi();
 
 // Calls MPI_Init, once per process, and MPI_Finalize in the destructor. Throws Error(device) if MPI

@@ -28,7 +28,7 @@ struct ThreadRanks::Mailboxes {
   std::map<std::tuple<int, int, int>, std::deque<std::vector<std::uint8_t>>>
       boxes;  // to, from, tag
   std::optional<Error> failure;
-  std::atomic<std::uint64_t> posted = 0;  // messages, in all
+  std::atomic<std::uint64_t> posted = 0;  // total number of messages
 };
 
 class ThreadRanks::RankTransport final : public Transport {

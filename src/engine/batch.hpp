@@ -52,8 +52,8 @@ class EngineBatch {
   // equals that of new engines with the restored states. Returns false if new engines are required.
   virtual bool change_cluster(ClusterUpdate) { return false; }
 
-  // Sets up the data that updates of this schedule need, which the first update would set up
-  // otherwise.
+  // Prepares the data for updates of this schedule. Without this call the first update prepares
+  // them.
   virtual void prepare(const Schedule&) {}
 
   // Runs `cycles` cycles of the engines with indices `engines` (ascending). Returns which of them
@@ -65,7 +65,7 @@ class EngineBatch {
   virtual std::vector<std::size_t> sample(std::span<const std::size_t> engines,
                                           const Schedule& schedule, std::uint64_t every,
                                           std::size_t count, const SampleSink& sink);
-  // The same, with the measurements returned as [engines][number].
+  // sample() that returns the measurements, [engines][number].
   std::vector<std::vector<Observation>> sample(std::span<const std::size_t> engines,
                                                const Schedule& schedule, std::uint64_t every,
                                                std::size_t count);

@@ -28,7 +28,8 @@ class DeviceMessages {
  public:
   // Uses the current device.
   DeviceMessages(distributed::Transport& transport, int device);
-  // If register_memory() was called: call on all ranks together, before the memory is freed.
+  // A collective call if register_memory() was called. Destroy the object on all ranks before the
+  // memory is freed.
   ~DeviceMessages();
   DeviceMessages(const DeviceMessages&) = delete;
   DeviceMessages& operator=(const DeviceMessages&) = delete;
@@ -42,8 +43,8 @@ class DeviceMessages {
     int rank;          // of the sender or the receiver
     std::uint8_t* at;  // on this device
     std::uint64_t bytes;
-    // The first 64-bit word of the message is the number of words that follow; `bytes` is an upper
-    // limit. Between peers the host never reads this number.
+    // If true, the first 64-bit word of the message is the number of words that follow, and `bytes`
+    // is an upper limit. Between peers the host never reads this number.
     bool counted = false;
   };
   // Exchanges messages in the order of `stream`: `out` is sent after the work queued before the
@@ -55,7 +56,7 @@ class DeviceMessages {
   // message may reuse the memory of the message before the last one. Use one stream between two
   // calls of finish().
   void exchange(std::span<const Message> out, std::span<const Message> in, cudaStream_t stream);
-  // The same without copies from peers. Returns the address at which the device can read each
+  // exchange() without copies from peers. Returns the address at which the device can read each
   // message of `in`: in the memory of the peer, or Message::at. Queue the work that reads messages
   // before the next exchange.
   std::vector<const std::uint8_t*> exchange_addresses(std::span<const Message> out,
@@ -73,8 +74,8 @@ class DeviceMessages {
  private:
   struct Peer {
     bool reaches = false;                         // both devices can access the memory of the other
-    bool own_process = false;                     // in this process: no handles had to be opened
-    std::vector<const std::uint8_t*> registered;  // by the peer, by register_memory()
+    bool own_process = false;                     // in this process: no handles are opened
+    std::vector<const std::uint8_t*> registered;  // memory that the peer registered
     cudaEvent_t queued[2] = {};                   // events of the peer, used alternately
   };
   struct MemoryHandles;
@@ -89,8 +90,8 @@ class DeviceMessages {
   distributed::Transport& transport_;
   const int device_;
   const bool may_;  // the user allows the route `peer`
-  bool direct_;     // messages to ranks that are no peers: the transport sends from device memory,
-                    // else through the host
+  bool direct_;     // messages to ranks that are not peers go from device memory; false: through
+                    // the host
   std::vector<Peer> peers_;                          // [ranks]
   std::vector<std::span<std::uint8_t>> registered_;  // memory passed to register_memory()
   cudaEvent_t queued_[2] = {};

@@ -26,8 +26,8 @@
 namespace rewise {
 
 enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
-// mixed: even replicas start cold (ordered), odd ones hot (random). If both halves agree, they are
-// in equilibrium. given: the engine starts cold, and its caller replaces the spins
+// mixed: even replicas start cold (ordered), odd ones hot (random). Agreement of the two halves is
+// a test of equilibration. given: the engine starts cold, and its caller replaces the spins
 // (Engine::write_spins, Engine::restore).
 enum class Start { mixed, cold, hot, given };
 
@@ -60,13 +60,14 @@ struct EngineSpec {
   FewCluster few_cluster;
   bool exchange = false;  // schedules may have replica exchange
   bool houdayer = false;  // schedules may have Houdayer moves
-  // Also sums with opposite signs on the two sublattices (Graph::sublattices()): Ising spins with
-  // couplings or a field. The trajectory does not depend on it.
+  // Also measures the staggered magnetisation, in which the two sublattices (Graph::sublattices())
+  // have opposite signs. Requires Ising spins with couplings or a field. The trajectory does not
+  // depend on it.
   bool staggered = false;
-  // Also sums over pairs of clusters (label/cluster_pairs.hpp): Swendsen-Wang updates of the
-  // multispin engine. The trajectory does not depend on it.
+  // Also measures sums over pairs of clusters (label/cluster_pairs.hpp). Requires Swendsen-Wang
+  // updates of the multispin engine. The trajectory does not depend on it.
   bool cluster_pairs = false;
-  // Earlier steps, e.g. of equilibration, are not counted in sums over pairs.
+  // Steps before this one, e.g. of equilibration, do not contribute to sums over pairs.
   std::uint64_t first_pair_step = 0;
 };
 
@@ -80,8 +81,8 @@ struct EngineOptions {
   // Several CUDA devices that share every replica, in place of `device`
   // (EngineFactory::make_shared).
   std::vector<int> devices;
-  // Above 1, without devices: ranks of this process that share every replica on the CPU, with
-  // `threads` threads each (bytespin engine).
+  // Number of ranks of this process that share every replica on the CPU, with `threads` threads
+  // each (bytespin engine). Only without devices.
   int ranks = 1;
   UpdateMethods methods;
   // Returns whether advance() should end early. Any thread may call it within cycles, every few
@@ -156,7 +157,7 @@ class Engine {
 
   // Runs `cycles` cycles of the schedule. Steps are numbered from the start of the run, so
   // advance(s, 2) equals advance(s, 1) twice. Throws Error(usage) for more than 2^32 steps in a
-  // run, or 2^32 steps in a call.
+  // run, or for 2^32 steps in one call.
   //
   // Returns false if EngineOptions::stop ended the call, possibly within a cycle. save() includes
   // the position, and the same call continues from there, bit for bit. Do not measure before a call

@@ -1,6 +1,6 @@
-// The base class of all engines on all devices: specification, step number, cluster sums and work
-// counters, and functions derived from these and the spins: saved states, hashes, the limit on step
-// numbers.
+// The base class of all engines on all devices. It holds the specification, the step number, the
+// cluster sums and the work counters. It implements saved states, hashes of the spins and the limit
+// on step numbers.
 //
 // The spins of an engine consist of parts that are saved and advanced individually: replicas, or
 // word groups of 32 replicas. A stopped advance() leaves each part some whole steps beyond step_,
@@ -52,8 +52,8 @@ class EngineBase : public Engine {
   virtual void hash_part(std::size_t part, const std::function<void(Bytes)>& hash) const;
   virtual bool hashed_as_saved() const { return true; }
   virtual void read_replica(std::size_t replica, std::span<std::uint8_t> out) const = 0;  // [sites]
-  // The inverse: adds the spins of a replica, [sites], to the saved form of its part, in which they
-  // are 0 before.
+  // The inverse of read_replica(): writes the spins of a replica, [sites], to the saved form of its
+  // part, where they are 0 before the call.
   virtual void pack_replica(std::size_t replica, Bytes spins,
                             std::span<std::uint8_t> part) const = 0;
   // Throws Error(data) if saved spins, [parts][part_bytes], are invalid.
@@ -88,23 +88,25 @@ class EngineBase : public Engine {
   // part has not reached the end.
   bool all_arrived(std::uint64_t steps);
   // advance() for engines that make each step of all their parts together. All engines must be
-  // in_step() at the same step. Calls run(schedule, cycles), which has to call count().
+  // in_step() at the same step. Calls run(schedule, cycles), which must call count().
   static bool advance_together(std::span<EngineBase* const> engines, Pace& pace,
                                const std::function<bool()>& stop, const Schedule& schedule,
                                std::uint64_t cycles,
                                const std::function<void(const Schedule&, std::uint64_t)>& run);
-  // advance() by `steps` steps of a CPU engine that makes the last `closing` steps of a cycle for
-  // all parts together. advance_to(n) advances all parts to n steps beyond step_, just before the
-  // closing steps of a cycle, and close(step) makes these, the first of which has that number. Both
-  // advance_to() and this function return false if stopped.
+  // advance() by `steps` steps, for CPU engines that make the last `closing` steps of a cycle for
+  // all parts together. advance_to(n) advances all parts to n steps beyond step_, where the closing
+  // steps of a cycle begin. close(step) makes the closing steps, which are numbered from `step` on.
+  // Both advance_to() and this function return false if stopped.
   bool advance_and_close(const EngineOptions& options, const Schedule& schedule,
                          std::uint64_t steps, std::uint64_t closing,
                          const std::function<bool(std::uint64_t)>& advance_to,
                          const std::function<void(std::uint32_t)>& close);
-  // advance() of an engine that uses advance_together(), if its parts are not in_step() because its
-  // state is from a stopped CPU engine. Runs on the engine `cpu` instead.
+  // advance() for an engine that uses advance_together() and was restored from the state of a
+  // stopped CPU engine, so that its parts are not in_step(). Moves the state to the engine `cpu`,
+  // advances that engine and copies its state back.
   bool advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule, std::uint64_t cycles);
-  // Counts finished cycles; `visited` sites by their cluster updates (Swendsen-Wang visits all).
+  // Adds finished cycles to step_ and the counters. `visited`: number of sites that their cluster
+  // updates visited; ignored for Swendsen-Wang, which visits all sites.
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);
 
   SumUnits sum_units() const;

@@ -72,8 +72,8 @@ struct MethodChoice {
   UpdateMethods methods;
 };
 
-// The methods of its updates among which an engine can choose. All functions but why_not()
-// throw Error(usage), which names the option.
+// The methods that an engine offers for its updates. All functions except why_not() throw
+// Error(usage) that names the option.
 struct MethodSet {
   std::vector<MethodOption> (*options)();
   // `cluster`: the cluster update, if it is known; dim = 0: no lattice.
@@ -101,8 +101,8 @@ struct EngineFactory {
   std::unique_ptr<Subdomain> (*make_subdomain)(std::span<const std::uint8_t> spec_bytes,
                                                distributed::Transport& ranks,
                                                const RankOptionsOf& options) = nullptr;
-  // "" if several CUDA devices can make such cluster updates together; otherwise the reason, for a
-  // message that begins with the devices.
+  // "" if several CUDA devices can make such cluster updates together; otherwise the reason, as the
+  // end of a message that begins with the devices.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,
                              const UpdateMethods& methods) = nullptr;
   const MethodSet* methods = nullptr;  // nullptr: there is no choice
@@ -113,8 +113,8 @@ struct EngineFactory {
   // without EngineTraits::regular_only.
   void (*check_extents)(const std::vector<std::uint32_t>& extents) = nullptr;
   EngineMemory (*memory)(const EngineLoad& load, double threads, bool on_device);
-  // On CUDA, cluster updates are fastest on lattices of at least two dimensions whose extents along
-  // direction k are multiples of it. nullptr: any extents.
+  // Length of CUDA tiles along direction k. Cluster updates are fastest on lattices of two or more
+  // dimensions whose extents are multiples of these lengths. nullptr: any extents.
   std::uint32_t (*tile_length)(int dim, int k) = nullptr;
   bool shares() const { return make_shared != nullptr; }
   bool batches() const { return make_batch != nullptr; }

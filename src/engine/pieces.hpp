@@ -70,8 +70,9 @@ inline NextPiece next_piece(const Schedule& schedule, const Pace& pace, std::uin
 }
 
 // Calls run(schedule, cycles), which must return only when its steps are complete, until the steps
-// of `cycles` cycles are done. `done_before`: the number of steps already done, possibly more than
-// those. Returns the total number of steps done; it is less than requested only after a stop.
+// of `cycles` cycles are done. `done_before`: the number of steps already done, which may exceed
+// the number requested. Returns the total number of steps done; it is less than requested only
+// after a stop.
 template <class Run>
 std::uint64_t run_in_pieces(const std::function<bool()>& stop, const Schedule& schedule,
                             std::uint64_t cycles, Pace& pace, std::uint64_t done_before,

@@ -53,7 +53,7 @@ inline constexpr EngineKind kDefaultEngine = EngineKind::multispin;
 // Selects engines by what they can do, such as &EngineTraits::studies.
 using EnginePredicate = std::function<bool(const EngineTraits&)>;
 EngineKind engine_with(const EnginePredicate& wanted);  // the first of them
-// All of their names, and the same for messages: "multispin or bytespin".
+// The names of all such engines, as a list and as text for messages: "multispin or bytespin".
 std::vector<std::string_view> names_with(const EnginePredicate& wanted);
 std::string engines_with(const EnginePredicate& wanted);
 std::string engine_names();  // "multispin, bytespin, bitlattice"
@@ -69,14 +69,14 @@ Update parse_update(std::string_view word, std::string_view origin);
 struct Updates {
   Schedule schedule;
   ClusterUpdate cluster = ClusterUpdate::wolff;
-  std::optional<LocalUpdate> local = {};  // nothing: that of the task
+  std::optional<LocalUpdate> local = {};  // nullopt: that of the task
   bool operator==(const Updates&) const = default;
 };
 // As users see them: "1:4", "swendsen-wang/1:4", "glauber/few-cluster/1:1". Metropolis, wolff and a
 // cluster update that the schedule does not use are not named.
 std::string to_string(const Updates& updates);
 
-// Updates as users write them. Nothing: not named, or "auto".
+// Updates as users write them. nullopt: not named, or "auto".
 struct GivenUpdates {
   std::optional<Schedule> schedule;
   std::optional<ClusterUpdate> cluster;
@@ -89,7 +89,7 @@ GivenUpdates parse_updates(std::string_view text, std::string_view origin, bool 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
 bool has(EngineKind engine, const Model& model);
-// Names of the local rules, or of all of these updates, for messages and --help.
+// For messages and --help: names of all local rules, all updates, and the names of given updates.
 std::string local_updates();
 std::span<const Update> all_updates();
 std::string names_of(std::span<const Update> updates);

@@ -1,7 +1,7 @@
-// A schedule M:W: cycles of M local sweeps (Metropolis or Glauber) and W cluster updates
-// (Hawick, Leist & Playne 2010, section 7). Local sweeps come first in a cycle. If the schedule has
-// them, a Houdayer move of all couples of replicas and a replica exchange (Hukushima & Nemoto 1996)
-// end a cycle, in this order (Zhu, Ochoa & Katzgraber 2015).
+// A schedule M:W: cycles of M local sweeps (Metropolis or Glauber) and W cluster updates (Hawick,
+// Leist & Playne 2010, section 7). Local sweeps come first in a cycle. A cycle ends with a Houdayer
+// move of all couples of replicas, then a replica exchange (Hukushima & Nemoto 1996), if the
+// schedule has them (order: Zhu, Ochoa & Katzgraber 2015).
 #pragma once
 
 #include <cstdint>

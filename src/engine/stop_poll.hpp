@@ -33,7 +33,7 @@ class StopPoll {
     if (options_.stop()) stopped_.store(true, std::memory_order_relaxed);
   }
 
-  // Counts work of this thread only. Returns whether the thread has to stop here.
+  // Counts work of this thread only. Returns whether the thread must stop here.
   bool must_stop(std::uint64_t sites) {
     if (!active()) return false;
     alone_ += sites;

@@ -304,7 +304,7 @@ Subdomains::Subdomains(Transport& transport, const std::vector<std::uint8_t>& sp
   own_ = make_together(transport_, make, bytes, threads_);
 }
 
-// If a rank has failed, no rank is left to receive the order.
+// Ignores errors: no rank is left to receive the order if a rank has failed.
 Subdomains::~Subdomains() {
   try {
     tell(transport_, {.what = What::drop, .engine = number_});

@@ -92,7 +92,7 @@ class ByteWriter {
   }
   std::vector<std::uint8_t> bytes;
 };
-// Reads such bytes in the same order.
+// Reads the values of a ByteWriter in the same order.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -208,7 +208,7 @@ class Subdomains {
 
   void advance(const Advance& what) const;
   std::vector<std::uint64_t> count() const;  // sums over all ranks
-  // Any range of bytes of a block, copied from and to the ranks that hold them.
+  // Copy any range of bytes of a block from and to the ranks that hold them.
   void read(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
             std::span<std::uint8_t> out) const;
   void write(std::uint64_t replica, std::uint64_t block, std::uint64_t first,

@@ -6,7 +6,7 @@
 namespace rewise {
 namespace {
 
-// Makes room for `size` elements, without moving those that are there.
+// Makes room for at least `size` elements. The contents are lost if the vector grows.
 template <class T>
 void make_room(std::vector<T>& list, std::size_t size) {
   if (list.size() >= size) return;

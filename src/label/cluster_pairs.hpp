@@ -21,8 +21,9 @@ namespace rewise {
 class ClusterPairs {
  public:
   // Sums over pairs of clusters of two labelled configurations; n: common sites, w: the sum of
-  // their weights. Fourth powers are 0. The label of a run is its RunTable::parent. weight_before:
-  // [sites + 1] weights of all sites before one, modulo 2^32, or null: no weights.
+  // their weights. Fourth powers are 0. The label of a run is its RunTable::parent.
+  // weight_before[s], [sites + 1]: the sum of the weights of all sites before s, modulo 2^32; null:
+  // no weights.
   ClusterSums sums(const RunTable& a, const RunTable& b, const std::uint32_t* weight_before);
 
  private:

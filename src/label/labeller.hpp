@@ -44,7 +44,7 @@ class Labeller {
   std::vector<std::uint32_t> other_;             // [sites] `sew`: sizes; equivalence: references
 };
 
-// The same for a single configuration.
+// Labels a single configuration.
 std::vector<Site> label_components(const BondConfiguration& configuration,
                                    LabelMethod method = LabelMethod::fast, std::uint32_t tile = 0);
 

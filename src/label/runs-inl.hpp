@@ -45,8 +45,8 @@ inline void unite(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   }
 }
 
-// The same for distant a and b. The order of their parents is unpredictable, so this form is
-// branch-free; for neighbours the branch is mostly predicted and unite() is faster.
+// unite() for distant a and b. The order of their parents is unpredictable, so this form is
+// branch-free. For neighbours unite() is faster, because its branch is mostly predicted.
 inline void unite_far(std::uint32_t* parent, std::uint32_t a, std::uint32_t b) {
   std::uint32_t pa = parent[a], pb = parent[b];
   while (pa != pb) {

@@ -35,13 +35,15 @@ struct Interactions {
 
   // True if there is a field other than those of a graph file.
   bool has_field() const { return field != 0 || random_field != RandomField::none; }
-  // The same, and true for graph files, which may have fields.
+  // has_field(), but also true for couplings from graph files, which may have fields.
   bool may_have_field() const { return has_field() || couplings == CouplingKind::file; }
-  // True if all fields have the same magnitude, those of a graph file not counted: h or -h, or 0.
+  // True if all fields have the same magnitude: each is h or -h. Fields of a graph file are not
+  // considered.
   bool fields_have_one_magnitude() const {
     return random_field == RandomField::none || (random_field == RandomField::pm && field == 0);
   }
-  // That field: with a random one its magnitude.
+  // The field of all sites or, with a random field, its magnitude. Meaningful only if
+  // fields_have_one_magnitude().
   double uniform_field() const { return random_field == RandomField::none ? field : field_width; }
   // True if all couplings are 1 or -1.
   bool has_unit_couplings() const {
@@ -57,7 +59,7 @@ struct Interactions {
   // is no field, else kFixedUnit.
   double energy_unit() const { return has_unit_couplings() && !has_field() ? 1 : kFixedUnit; }
 
-  // The keys that differ from their default, with their values as words.
+  // The settings that differ from their default, as words by key.
   std::map<std::string, std::string> words() const;
 };
 

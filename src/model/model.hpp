@@ -54,7 +54,7 @@ struct Model {
   Threshold flip_threshold(LocalUpdate rule, double beta, int lost) const {
     return threshold(acceptance(rule, beta, lost));
   }
-  // The same for engines that compare 32 binary digits.
+  // acceptance() as a threshold for engines that compare 32 binary digits.
   Threshold flip_digits(LocalUpdate rule, double beta, double lost) const {
     return digits(acceptance(rule, beta, lost));
   }
@@ -89,8 +89,9 @@ constexpr bool certain_downhill(LocalUpdate rule) { return rule == LocalUpdate::
 std::string to_string(const Model& model);
 std::string_view to_string(ModelKind kind);
 std::string_view to_string(LocalUpdate update);
-// Missing keys have their default. Throws Error(usage) for unknown words, with the nearest known
-// one, and for a q that is invalid for the model. `origin`: the option or the position of each key.
+// Missing keys take their default values. Throws Error(usage) for unknown words, with the nearest
+// known one, and for a q that is invalid for the model. `origin`: the option or the position of
+// each key.
 Model parse_model(const ModelWords& words, const ModelWords& origin);
 // Throws Error(usage) as above; `origin` is an option or a key.
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin);

@@ -14,11 +14,11 @@
 // temperature, without rejection. In zero field clusters of q_i = 1 flip, too, so that replica b
 // and its mirror image -b have the same moves.
 //
-// Replicas r and r + 2 with r % 4 < 2 are partners. Both start alike (starts_hot()), so that the
-// comparison of ordered and random starts remains one of independent replicas. The overlap is
-// measured for replicas 2k and 2k + 1, which are not partners, so that moves change it. Partners
-// are correlated in time: a statistical error has to count them as one member of the sample, and
-// likewise the two overlaps of replicas 4k to 4k + 3.
+// Replicas r and r + 2 with r % 4 < 2 are partners. Both have the same kind of start
+// (starts_hot()), so that the comparison of ordered and random starts remains one of independent
+// replicas. The overlap is measured for replicas 2k and 2k + 1, which are not partners, so that
+// moves change it. Partners are correlated in time: a statistical error must count them as one
+// member of the sample, and likewise the two overlaps of replicas 4k to 4k + 3.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ RW_HD constexpr std::uint32_t first_of_couple(std::uint32_t couple) {
   return couple / 2 * 4 + couple % 2;
 }
 
-// The members of the sample: a couple, or a replica without partner, is one. Members alternate
-// between ordered and random starts, as replicas do.
+// A member of the sample is a couple, or a replica without partner. Members alternate between
+// ordered and random starts, as replicas do.
 constexpr std::size_t member_of_replica(std::size_t replica) {
   return replica / 4 * 2 + replica % 2;
 }

@@ -8,9 +8,9 @@
 
 namespace rewise {
 
-// Counts: bonds between unequal spins (modulo 2^64); spins up, for Potts the sites in the most
-// frequent state. `unit`: the energy of a bond of J = 1, and `field`: the field h of all sites,
-// both in units of SampleUnits::energy.
+// Converts two counts: the bonds between unequal spins (modulo 2^64), and the spins up or, for
+// Potts, the sites in the most frequent state. `unit`: the energy of a bond of J = 1, and `field`:
+// the field h of all sites, both in units of SampleUnits::energy.
 struct SumUnits {
   std::int64_t bonds, sites, states, bond_energy;
   std::int64_t unit = 1, field = 0;

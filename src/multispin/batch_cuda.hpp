@@ -1,4 +1,4 @@
-// Small kernels that a batch needs beside its updates: they set the step counter on the device
+// Small kernels that a batch needs beside its updates. They set the step counter on the device
 // (captured cycles read their step numbers from it), copy the words of one word group out of and
 // into a pack, set the first configuration, and turn counts of measurements into sums.
 #pragma once

@@ -159,8 +159,8 @@ class DeviceBatch {
   template <class F>
   const CudaGraph& captured_as(const Captured& what, const F& queue);
   void queue_cycles(const GraphRange& range, const Schedule& schedule, std::uint32_t cycles);
-  // Queues cycles that begin at step *step_ + step. Returns their last step relative to *step_,
-  // which the caller has to add to *step_.
+  // Queues cycles that begin at step *step_ + step. Returns the step after them, relative to
+  // *step_; the caller must add it to *step_.
   std::uint32_t queue_steps(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                             std::uint32_t cycles);
   void queue_sweeps(const GraphRange& range, std::uint32_t step, std::uint32_t count);
@@ -222,11 +222,11 @@ class DeviceBatch {
   DeviceBuffer<std::int64_t> bonds_;         // [graphs]
   std::int64_t most_bonds_ = 0;              // largest number of bonds of a graph
   std::vector<unsigned long long> flipped_;  // [replicas] sites flipped by Wolff updates
-  // Of measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
+  // For measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
   DeviceBuffer<unsigned long long> counted_;
   DeviceBuffer<std::int64_t> of_graph_;
-  // Spins that were changed for a measurement, allocated by the first measure_products() or
-  // measure_masked(); of the latter, the masks [graphs][slots].
+  // products_: the words that measure_products() or measure_masked() computes and measures. masks_:
+  // [graphs][slots], one array for each Mask. Allocated on first use.
   DeviceBuffer<std::uint32_t> products_, masks_[2];
   struct Exchange {
     DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]

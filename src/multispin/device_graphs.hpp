@@ -41,7 +41,7 @@ class DeviceGraphs {
   // The sweep at step *first_step + step. `spins`: those of the whole batch.
   DeviceSweep sweep(const GraphRange& range, std::uint32_t* spins, const std::uint32_t* first_step,
                     std::uint32_t step) const;
-  // How sweeps run in shared memory, if the systems are small enough.
+  // How sweeps run in shared memory, if the graphs are small enough.
   Residence residence(const GraphRange& range) const;
   std::uint32_t most_modified(int colour) const {
     return most_modified_[static_cast<std::size_t>(colour)];

@@ -77,7 +77,8 @@ constexpr std::size_t first_word(std::uint32_t word_group, std::size_t words, in
   return word_group / pack * words * pack + word_group % pack;
 }
 
-// Call f.template operator()<kVec>() on the host with few_of(vec) or vec.
+// Call f.template operator()<kVec>() on the host: with_few() with kVec = few_of(vec), with_vec()
+// with kVec = vec.
 template <class F>
 void with_few(int vec, F&& f) {
   const int few = few_of(vec);

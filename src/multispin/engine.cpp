@@ -102,9 +102,10 @@ class CpuEngine final : public MultispinEngine {
   enum class Count { spins, products };
   struct Counts {
     std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
-    // Up spins after the spins of the second sublattice are inverted; empty if not needed.
+    // Up spins when the second sublattice is inverted; empty if not needed.
     std::vector<unsigned long long> staggered_up;
-    // Spins that are up, where they are not the bits of the words (Layout::turned).
+    // Spins that are up if the words contain inverted spins (Layout::turned); otherwise empty,
+    // because `up` counts them.
     std::vector<unsigned long long> spins_up;
   };
 
@@ -185,7 +186,7 @@ class CpuEngine final : public MultispinEngine {
       sums[r] = units.energy_sum(counts.unequal[r], counts.up[r]) * (kFixedOne / units.unit);
     }
     std::vector<std::uint32_t> mask(word_groups_,
-                                    0);  // indexed by the word group at the lower temperature
+                                    0);  // indexed by the word group at the first temperature
     exchange_.make_step(sums, step, [&](std::size_t replica, std::size_t) {
       mask[replica / kReplicas] |= 1u << replica % kReplicas;
     });

@@ -81,7 +81,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     batch_->send_exchanges({&own, 1});
   }
 
-  // The words on the device are the spins.
+  // Throws Error(usage) if the words on the device contain inverted spins (Layout::turned).
   void check_device_spins() const {
     if (layout_.turned.empty()) return;
     throw Error(ExitCode::usage,
@@ -278,8 +278,8 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
       batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
   const bool fresh = std::none_of(members.begin(), members.end(),
                                   [](const CudaEngine* e) { return e->under_way(); });
-  // Single measurements. The first measurement is one if it includes updates of an earlier
-  // advance().
+  // The first `first` measurements are made one by one: all of them if chunks cannot be used, or
+  // only the first one if its cluster sums include updates of an earlier advance().
   const bool pending = std::any_of(members.begin(), members.end(),
                                    [](const CudaEngine* e) { return e->cluster_updates_ > 0; });
   const bool alone = !fresh || (batch.options().stop && !quick) || members.front()->has_overlaps();

@@ -14,7 +14,7 @@
 namespace rewise::multispin {
 namespace {
 
-// The couplings of the spins that the words hold.
+// The signs of couplings as the words need them: with Layout::turned, relative to inverted spins.
 class Signs {
  public:
   Signs(const Model& model, const Graph& graph) : couplings_(model, graph) {

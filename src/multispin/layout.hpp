@@ -13,8 +13,8 @@
 // lattice row, 8 + 4 k per modified cell of degree k, 16 per rewired bond, and 1 per site with
 // couplings.
 //
-// Fields of random sign: where the field is -h, the word holds the opposite spins, and the
-// couplings are those of these spins. Then all sites have the field h.
+// Fields of random sign: at sites with field -h the word holds the inverted spins, and the
+// couplings of their bonds change sign accordingly. All words therefore have the field h.
 //
 // Couplings are 1 or -1. Those of lattice bonds are bits of a byte per site, those of listed
 // neighbours and bonds the highest bit of their slot.
@@ -84,7 +84,7 @@ struct Layout {
 
   // [words] ~0 where the word holds the opposite spins, else 0; empty without random fields.
   std::vector<std::uint32_t> turned;
-  // Converts the word of a slot to spins, and back.
+  // Converts the word of a slot to spins, or spins to the word.
   std::uint32_t turn(Slot slot, std::uint32_t word) const {
     return turned.empty() ? word : word ^ turned[slot];
   }

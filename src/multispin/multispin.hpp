@@ -15,8 +15,8 @@ namespace rewise {
 std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
                                               const EngineOptions& options);
 
-// If a larger share of the cells is modified, the CPU engine lists all cells (layout.hpp): a listed
-// cell takes about twice the time of a cell in a row.
+// The CPU engine lists all cells (layout.hpp) if a larger share of them is modified: a listed cell
+// takes about twice the time of a cell in a row.
 inline constexpr double kListEveryCell = 0.5;
 
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of

@@ -44,8 +44,8 @@ constexpr Stream local_stream(LocalUpdate rule) {
   return rule == LocalUpdate::glauber ? Stream::glauber : Stream::metropolis;
 }
 
-// When a local update draws, and what selects its threshold, for a site with k neighbours of which
-// D disagree (local/local.hpp).
+// Selects when a local update draws and by what it chooses the threshold, for a site with k
+// neighbours, D of which disagree (local/local.hpp).
 enum class CellRule {
   downhill,  // Metropolis: by D; draws only if the energy would rise, D < k / 2
   always,    // Glauber: by D; always draws
@@ -97,8 +97,8 @@ RW_HD bool replica_draw(const Address& at, Stream stream, std::uint64_t item, un
   return false;
 }
 
-// The same for all replicas in the mask `asking` at once. Returns the mask of those in which the
-// event happens.
+// replica_draw() for all replicas in the mask `asking` at once. Returns the mask of those in which
+// the event happens.
 RW_HD std::uint32_t replicas_drawn(const Address& at, Stream stream, std::uint64_t item,
                                    std::uint32_t asking, Threshold t) {
   std::uint32_t happens = 0;

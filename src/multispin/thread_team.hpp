@@ -26,8 +26,8 @@ struct ThreadTeam {
     return {share(member), share(member + 1)};
   }
 
-  // Whether the team stops here. The result is the same for all members, although their own watches
-  // may differ. Includes a barrier.
+  // Whether the team stops here. The result is the same for all members, because no member can set
+  // the flag between the two barriers.
   bool agrees_to_end(const StopPoll& poll) const {
     barrier();
     if (!poll.active()) return false;
@@ -35,7 +35,8 @@ struct ThreadTeam {
     barrier();
     return ends;
   }
-  // The same, but reads the poll only once per poll.grain() sites of shared work.
+  // Once per poll.grain() sites of shared work, the first member polls for a stop request and the
+  // team calls agrees_to_end(). Otherwise returns false.
   bool must_stop(StopPoll& poll) const {
     if (!poll.due()) return false;
     if (first()) poll.ask();

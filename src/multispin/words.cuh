@@ -61,7 +61,7 @@ __device__ __forceinline__ void store(std::uint32_t* p, const GroupWords<kVec>& 
 }
 
 // The products of Philox that do not depend on the call or word group (rounds 1 to 3 at one item);
-// see src/random/philox-inl.hpp, of which this is the scalar twin.
+// src/random/philox-inl.hpp is the vectorised version.
 struct SharedItem {
   std::uint32_t item_lo, c1, third_hi, third_lo;
 

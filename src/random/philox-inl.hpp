@@ -1,9 +1,9 @@
 // Philox4x32-7 for one vector of items at a time (Highway; included once per instruction set).
 // Equal to src/random/philox.hpp lane by lane.
 //
-// Cost per vector: 14 products for four words in each lane. If several calls have the same items
-// and their other counter words are uniform (SharedItems), three products are shared between the
-// calls and two are scalar, which leaves 9 products per call.
+// Cost per vector: 14 products for four words in each lane. Calls with the same items and uniform
+// other counter words (SharedItems) share three products and compute two as scalars, which leaves 9
+// products per call.
 #if defined(RW_PHILOX_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_PHILOX_INL_HPP_
 #undef RW_PHILOX_INL_HPP_

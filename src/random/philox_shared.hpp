@@ -1,6 +1,6 @@
-// Philox4x32-7 for many draws with half of the address in common (philox.hpp). The products of
-// rounds 1 to 3 that depend on the item alone are computed once per item (PhiloxItem); those that
-// depend on the word group or system, the call and the step are computed once per update
+// Philox4x32-7 (philox.hpp) for many draws that share parts of their addresses. The products of
+// rounds 1 to 3 that depend only on the item are computed once per item (PhiloxItem). Those that
+// depend only on the word group or replica, the call and the step are computed once per update
 // (PhiloxCall). Seven rounds have 14 products; 9 remain for each call at an item. Host and device;
 // equal to random_words() bit for bit. philox-inl.hpp is the vectorised version.
 #pragma once

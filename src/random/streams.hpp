@@ -24,14 +24,14 @@ enum class Stream : std::uint32_t {
   wolff_seed = 19,           // item replica: the seed site
   bond = 20,                 // item bond: one draw per undirected bond and step
   cluster_flip = 21,         // Swendsen-Wang: item the cluster's smallest site / 4
-  bytespin_start = 22,       // bytespin engine, whose items are in src/bytespin/rules.hpp: per site
+  bytespin_start = 22,       // bytespin engine (items: src/bytespin/rules.hpp): per site
   bytespin_local = 23,       // bytespin engine, Metropolis and Glauber: per site
   bytespin_bond = 24,        // bytespin engine: per bond
   bytespin_flip = 25,        // bytespin engine, Swendsen-Wang: per cluster, by its smallest site
   bytespin_seed = 26,        // bytespin engine, Wolff and few-cluster: the seed sites
   bytespin_proposal = 27,    // Potts: the proposed state
   bytespin_ghost = 28,       // bytespin engine, cluster updates in a field: per site
-  exchange = 29,             // replica exchange: item t R + r of the first of two temperatures
+  exchange = 29,             // replica exchange: item t R + r, t the first of the two temperatures
   houdayer = 30,             // Houdayer moves: item the cluster's smallest site / 4
   bytespin_houdayer = 31,    // bytespin engine, likewise: per cluster, by its smallest site
   ghost = 32,                // multispin engine, cluster updates in a field: item site

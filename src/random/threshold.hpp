@@ -20,8 +20,8 @@ inline Threshold threshold(double probability) {
   return static_cast<Threshold>(std::nearbyint(probability * 4294967296.0));
 }
 
-// The same for engines that compare the 32 binary digits of the threshold one by one: certainty
-// does not fit, so that it becomes 1 - 2^-32.
+// The threshold for engines that compare its 32 binary digits one by one. Certainty does not fit
+// into 32 digits and becomes 1 - 2^-32.
 inline Threshold digits(double probability) {
   const Threshold t = threshold(probability);
   return t < kCertain ? t : kCertain - 1;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-// A thread's item of one replica, of a launch with `per_replica` items in blocks of kThreads.
+// The item of a thread: each replica has blocks_per_replica blocks, and each thread one item.
 struct Item {
   std::uint32_t replica;
   std::uint64_t index;

@@ -1,15 +1,17 @@
 // Kernels of the updates with couplings and fields on a CUDA device (coupled_plan.hpp; same bits as
 // on the CPU).
 //
-//   local     one thread updates one site
-//   Wolff     a block grows the cluster of one replica: its sites are a queue in global memory, and
-//             a bit per site marks those in the cluster. All updates of a call are one launch
-//   exchange  one thread accepts or rejects the exchange of two replicas; then their bytes are
-//             exchanged
-//   Swendsen-Wang    a thread joins the trees of a site and its larger neighbours (union-find by
-//             compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018), then
-//             each site flips according to its root
-//   Houdayer  likewise, with one set of trees per couple of replicas (src/model/partners.hpp)
+//   local          one thread updates one site
+//   Wolff          a block grows the cluster of one replica: its sites are a queue in global
+//                  memory, and a bit per site marks those in the cluster. All updates of a call are
+//                  one launch
+//   Swendsen-Wang  a thread joins the trees of a site and its larger neighbours (union-find by
+//                  compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018),
+//                  then each site flips according to its root
+//   Houdayer       as Swendsen-Wang, with one set of trees per couple of replicas
+//                  (src/model/partners.hpp)
+//   exchange       one thread accepts or rejects the exchange of two replicas; then their bytes are
+//                  exchanged
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -42,8 +44,8 @@ void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceReplic
 void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceReplicas& replicas,
                              const CoupledScratch& scratch, cudaStream_t stream);
 // One exchange step between temperatures (first, first + 1), (first + 2, first + 3) .. `bond_sums`:
-// minus the energies of all replicas. Exchanges spins and walkers; adds to the counts attempts and
-// exchanges [T]. accepted: [replicas] work space.
+// minus the energies of all replicas. Exchanges spins and walkers, and counts `attempts` and
+// `exchanges`, [T]. accepted: [replicas] work space.
 struct ExchangeSpace {
   std::uint32_t* walker;
   unsigned long long *attempts, *exchanges;

@@ -49,7 +49,7 @@ class CoupledEngine : public BytespinEngine {
 
 std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
                                             const EngineOptions& options);
-// The same on the CUDA device options.device.
+// make_coupled_engine() on the CUDA device options.device.
 std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                                  const EngineOptions& options);
 

@@ -3,17 +3,19 @@
 // of 2^-20 (src/model/boltzmann.hpp), so that every device makes the same moves. Draws have the
 // addresses of the ferromagnet's updates (rules.hpp), and with all J = 1 the moves are the same.
 //
-//   local    Metropolis and Glauber, colour by colour: the energy of a move from all neighbours
-//   Wolff    the cluster of a random site over bonds that both spins satisfy (J s s' > 0), each
-//            drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A spin parallel to the
-//            field of its site is bound to a fixed ghost spin with probability
-//            1 - exp(-2 beta |h|); a cluster with a bound site keeps its spins
-//   exchange    replicas at neighbouring temperatures are exchanged with probability
-//            min(1, exp((beta - beta') (E - E'))); pairs (0, 1), (2, 3) .. and (1, 2), (3, 4) ..
-//            alternate (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996))
-//   Swendsen-Wang    all clusters over such bonds; those that are not bound to the ghost spin flip
-//            with probability 1/2
-//   Houdayer move    the clusters of two replicas flip in both (src/model/partners.hpp)
+//   local          Metropolis and Glauber, colour by colour: the energy of a move from all
+//                  neighbours
+//   Wolff          the cluster of a random site over bonds that both spins satisfy (J s s' > 0),
+//                  each drawn with probability 1 - exp(-2 beta |J|) (Wolff 1989). A spin parallel
+//                  to the field of its site is bound to a fixed ghost spin with probability
+//                  1 - exp(-2 beta |h|); a cluster with a bound site keeps its spins
+//   Swendsen-Wang  all clusters over such bonds; those that are not bound to the ghost spin flip
+//                  with probability 1/2
+//   Houdayer       the clusters of two replicas flip in both (src/model/partners.hpp)
+//   exchange       replicas at neighbouring temperatures are exchanged with probability
+//                  min(1, exp((beta - beta') (E - E'))); pairs (0, 1), (2, 3) .. and
+//                  (1, 2), (3, 4) .. alternate (Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604
+//                  (1996))
 //
 // Cluster updates of Potts spins are for J >= 0.
 #pragma once

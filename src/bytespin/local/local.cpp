@@ -62,7 +62,8 @@ void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
   if (first == 1) update(length - 1, length - 2, 0);
 }
 
-// Not inlined: within the code of all dimensions its loops run out of registers.
+// Not inlined: if the code of all dimensions is in one function, the compiler spills registers in
+// these loops.
 template <int D>
 [[gnu::noinline]] void lattice_rows(const Plan& plan, const Tables& tables, const DrawKey& key,
                                     int colour, std::uint64_t first_row, std::uint64_t last_row,

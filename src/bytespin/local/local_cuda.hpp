@@ -56,9 +56,9 @@ class LocalCuda {
   void sweep_colour(int colour, const DeviceReplicas& replicas, cudaStream_t stream) const;
   int colours() const { return colours_; }
 
-  // The same in two steps that may overlap, for a rank's part of a lattice: first the modified
-  // cells and the planes of `plane` sites at both ends of the part, then all sites between. Both
-  // steps process whole blocks of draws.
+  // sweep_colour() in two steps that may overlap, for a rank's part of a lattice: first the
+  // modified cells and the planes of `plane` sites at both ends of the part, then all sites
+  // between. Both steps process whole blocks of draws.
   void sweep_outer(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                    cudaStream_t stream) const;
   void sweep_inner(int colour, const DeviceReplicas& replicas, std::uint64_t plane,

@@ -1,6 +1,6 @@
 // Initial configurations, and sums over all replicas (observe_cuda.hpp). The counter of a model
 // decides what is counted: IsingCounter the spins that point up, PottsCounter the sites in each
-// state. The latter adds runs of equal states at once: where domains are large, this saves
+// state. PottsCounter adds runs of equal states at once: where domains are large, this saves
 // additions to the warp's counts in shared memory; where they are small, additions hit different
 // counts.
 #include "src/bytespin/equal_bytes.hpp"
@@ -14,7 +14,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kPieces = 4;  // per thread
 
-// Adds the sum over a block's threads; all of them must call.
+// Adds the values of all threads of a block to *sum. Must be called by all of them.
 __device__ __forceinline__ void add_block(long long value, unsigned long long* sum) {
   __shared__ long long parts[kWarps];
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0u, value, step);

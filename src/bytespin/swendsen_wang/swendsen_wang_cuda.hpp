@@ -64,7 +64,7 @@ class SwendsenWangCuda {
   void label(const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
   const DeviceLabels& labels() const { return labels_; }
 
-  // The same as FusedSwendsenWang::run().
+  // As FusedSwendsenWang::run().
   void run(const DeviceReplicas& replicas, std::uint32_t updates, unsigned long long* quartic,
            cudaStream_t stream);
 

@@ -73,8 +73,7 @@ inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
 template <unsigned kWarps>
 constexpr unsigned kPieces = kTileSites / (8 * 32 * kWarps);
 
-// Ising: a cluster draws a bit that tells whether it flips. A label has the spin of its site in bit
-// 15.
+// Ising: a cluster draws a bit, 1 if it flips. A label has the spin of its site in bit 15.
 struct FusedIsing {
   static constexpr bool kPotts = false;
   using Draw = bool;
@@ -166,7 +165,7 @@ struct FusedPotts {
     std::uint8_t state[kTileSites];
   };
   struct LabelDraws {
-    alignas(2) std::uint8_t state[kClosed + 256];  // the state of each closed cluster's label
+    alignas(2) std::uint8_t state[kClosed + 256];  // by label: nodes, then closed clusters
   };
 
   std::uint32_t states;
@@ -814,8 +813,8 @@ class FusedTile {
 // A block has eight warps if there are fewer tiles than this, and four otherwise: few tiles do not
 // fill the device with four warps each.
 inline constexpr unsigned kManyTiles = 1024;
-// Warps per multiprocessor, which limit the registers per thread. Where four more warps cause no
-// spills, they make Potts updates 3% faster.
+// Warps per multiprocessor, which limit the registers per thread. Four more warps make Potts
+// updates 3% faster if they cause no spills.
 template <int kDim, class Model>
 constexpr unsigned kMaxWarps = Model::kPotts&& kDim == 2 ? 36 : 32;
 
@@ -1425,9 +1424,9 @@ __global__ void __launch_bounds__(kThreads)
   add_block_sums(square, fourth, sums);
 }
 
-// Adds up the parts of each cluster. When a cluster grows from a to b sites, sum n^2 grows by
-// b^2 - a^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. The
-// label that is most frequent in its first words is its favourite, whose sum it adds at the end.
+// Adds up the parts of each cluster. Growth of a cluster from a to b sites adds b^2 - a^2 to sum
+// n^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. It keeps
+// the sum of one label, the most frequent one in its first words, and adds this sum at the end.
 __global__ void __launch_bounds__(kThreads)
     add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
               const __grid_constant__ LabelTable table, unsigned long long* sums) {

@@ -163,9 +163,9 @@ struct RankLists {
 };
 // A rank's work space for labels of all slabs: a hash table with open addressing. The number of
 // slots in use depends on the current lists, so that it usually fits into the device's cache. The
-// table is empty (all bits set) between two uses. With many rewired bonds its speed is that of
-// random memory accesses: two fifths as many slots (longer searches) made unite_labels() slower, a
-// scan of the table for the slab's labels in place of a list did not make the update faster.
+// table is empty (all bits set) between two uses. Its speed is limited by random memory accesses if
+// many bonds are rewired. Two alternatives are not faster: two fifths as many slots, with longer
+// searches, and a scan of the table for the slab's labels in place of a list.
 struct LabelTable {
   unsigned long long* slots = nullptr;  // [label_table_slots() of the longest lists]
 };

@@ -49,7 +49,7 @@ std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey
                            StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins,
                            const GrowthStart& start);
 
-// Flips one cluster; returns its size, 0 as above.
+// Flips one cluster. Returns its size, or 0 if the poll stopped the update.
 std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
                            StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins);
 

@@ -10,8 +10,8 @@ namespace {
 
 // The candidates of `persistent` store a slot in 32 bits.
 constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 32;
-// With at least so many replicas, or fewer sites than this, a block per replica is faster than
-// labelling.
+// A block per replica is faster than labelling with at least kManyReplicas replicas, or with fewer
+// than kFewSites sites.
 constexpr std::uint32_t kManyReplicas = 64;
 constexpr std::uint64_t kFewSites = 1u << 15;
 

@@ -23,7 +23,8 @@ template <cuda::thread_scope kScope>
 __device__ __forceinline__ std::uint32_t peek(std::uint32_t& word) {
   return cuda::atomic_ref<std::uint32_t, kScope>(word).load(cuda::memory_order_relaxed);
 }
-// The same for shared memory; with a general address the compiler would emit slower instructions.
+// Reads a word in shared memory; with a generic address the compiler would emit slower
+// instructions.
 __device__ __forceinline__ std::uint32_t peek_shared(const std::uint32_t* word) {
   std::uint32_t value;
   asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];"
@@ -58,8 +59,8 @@ struct ByteSpins {
   }
 };
 
-// The same for Potts. A site is "up" unless it has the old state of the cluster, and is claimed by
-// setting the new one. `change`: old state, new state << 8.
+// ByteSpins for Potts. A site counts as "up" unless it has the old state of the cluster. It is
+// claimed by setting the new state. `change`: old state, new state << 8.
 struct StateSpins {
   std::uint32_t* words = nullptr;  // [sites / 4], the spins' bytes
   std::uint32_t old = 0, state = 0;

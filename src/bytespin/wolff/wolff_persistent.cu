@@ -3,8 +3,8 @@
 //
 // In the paper the barrier spans the grid and all blocks share each level. Here a group of blocks,
 // with its own barrier, processes a replica: with as many replicas as multiprocessors a group is
-// one block and its barrier is __syncthreads(). Only wide levels are shared by the group: one block
-// leads, keeps the frontier in its shared memory and processes narrow levels alone, because near Tc
+// one block and its barrier is __syncthreads(). Only wide levels are shared by the group. The
+// leading block keeps the frontier in its shared memory and processes narrow levels alone: near Tc
 // a cluster of 2 10^5 sites has levels of 100 sites, which cost less than a barrier across blocks.
 //
 // The replicas' spins are packed to bits for the length of the launch. The leader holds them in
@@ -162,7 +162,7 @@ class CandidateGrowth {
   // Decides all candidates and lists the candidates of new sites. Modified sites are deferred to
   // the next turn, in which some lanes share their bonds while others decide candidates.
   __device__ __forceinline__ void level() { turn(capacity_); }
-  // The same, but all new sites, modified ones included, enter the queue.
+  // level(), but all new sites, modified ones included, enter the queue.
   __device__ __forceinline__ void level_into_queue() { turn(0); }
 
   // Adds the candidates of some sites of the queue to those already listed.
@@ -362,8 +362,8 @@ struct Memory {
 // The form in which the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
 
-// A block's part in the updates of its group's replicas; rank 0 leads. All threads of a block call
-// all member functions.
+// The work of one block of a group. The block of rank 0 leads. All threads of a block call all
+// member functions.
 template <int kDim, Hold kHold>
 class Member {
  public:

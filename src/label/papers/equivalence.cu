@@ -19,8 +19,8 @@
 namespace rewise::papers {
 namespace {
 
-// A label is the number of a site of the same cluster that does not come after it. The label of
-// that site continues the chain.
+// The label of a site is the number of a site of the same cluster, at or before it. Labels thus
+// form chains, each of which ends at a site that is its own label.
 
 // Returns the end of the chain of references that begins at a label.
 __device__ __forceinline__ std::uint32_t end_of_chain(const std::uint32_t* references,

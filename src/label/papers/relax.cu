@@ -1,8 +1,9 @@
 // Label relaxation (Weigel 2011, section II.3.1): lists the roots of both ends of every occupied
-// bond between tiles once (kernel prepare_relax() there); then, pass by pass, sets the labels of
-// both roots to the smaller one, until a pass changes nothing. Rewired bonds are further such
-// pairs. A thread per bond, not per tile; the paper's relax_multithread() visits the same pairs.
-// The number of passes grows with the shortest path between tiles, about (L / B)^1.08 at Tc.
+// bond between tiles once (the paper's kernel prepare_relax()); then, pass by pass, sets the labels
+// of both roots to the smaller one, until a pass changes nothing. Rewired bonds are further such
+// pairs. Here a thread processes a bond, not a tile; the paper's relax_multithread() visits the
+// same pairs. The number of passes grows with the shortest path between tiles, about (L / B)^1.08
+// at Tc.
 #include <algorithm>
 
 #include "src/label/papers/passes.cuh"

@@ -1,9 +1,9 @@
 // Hierarchical sewing (Weigel 2011, section II.3.2): level by level 2^d boxes of tiles become one,
-// with a block for each; then the periodic (wrapping) bonds follow ("an additional step" there),
-// then the rewired bonds. The trees are those of the paper: the smaller is attached to the larger,
-// every tile root counts as one, paths are not compressed. A seam is the set of bonds between two
-// boxes. A box has 2^(d-1) independent seams across direction 0, half as many across direction 1,
-// and so on; a warp processes a seam.
+// with a block for each; then the periodic (wrapping) bonds follow ("an additional step" in the
+// paper), then the rewired bonds. The trees are those of the paper: the smaller is attached to the
+// larger, every tile root counts as one, paths are not compressed. A seam is the set of bonds
+// between two boxes. A box has 2^(d-1) independent seams across direction 0, half as many across
+// direction 1, and so on; a warp processes a seam.
 //
 // The paper gives a seam to a thread. Here all threads of a block look up the roots of the next
 // bonds of its seams. Only joining trees is serial, by a warp for each seam, which keeps the roots

@@ -1,4 +1,5 @@
-// Sweeps of large systems: a launch per colour, for its regular cells and for its modified ones.
+// Sweeps of large graphs: for each colour one launch for its regular cells and one for its modified
+// cells.
 #include "graphs/lattice.hpp"
 #include "src/cuda/launch.hpp"
 #include "src/multispin/local/local_cells.cuh"

@@ -3,7 +3,7 @@
 // wait in a queue in shared memory, which full warps process. `spins` are the words of a pack of
 // kVec word groups, in global or in shared memory.
 //
-// The speed is bound by logical instructions, of which a scheduler issues half a warp per cycle.
+// The speed is limited by logical instructions, of which a scheduler issues half a warp per cycle.
 // Each digit of a word costs three: one selects the threshold's digit among the classes by the
 // planes of the count, two are those of compare().
 #pragma once
@@ -140,7 +140,8 @@ struct InField {
   __device__ __forceinline__ std::uint32_t least_up(std::uint32_t degree) const {
     return in_range((twice(degree) >> (kFixedBits + 1)) + 1, degree);
   }
-  // A spin that is down needs a draw if fewer neighbours u are up: 2 u - degree + h < 0.
+  // A spin that is down needs a draw if fewer than this many neighbours u are up: 2 u - degree + h
+  // < 0.
   __device__ __forceinline__ std::uint32_t most_down(std::uint32_t degree) const {
     return in_range(-(-twice(degree) >> (kFixedBits + 1)), degree);
   }
@@ -167,14 +168,14 @@ struct BlockUpdate {
   std::uint32_t pack_index;  // index of the pack in the batch, for words and thresholds
 };
 
-// The spins that flips are added to.
+// The spins to which flips are added, that is, XORed.
 template <CellRule kRule>
 __device__ __forceinline__ std::uint32_t kept(const BlockUpdate& s, std::uint32_t own) {
   return kRule == CellRule::in_field ? s.in_field.kept(own) : own;
 }
 
-// The count of a regular cell. If only counts below kDim need a draw, up neighbours are counted
-// instead of disagreeing ones, which saves comparing each neighbour with the cell: n up neighbours
+// The count of a regular cell. Counts up neighbours instead of disagreeing ones if only counts
+// below kDim need a draw, which saves comparing each neighbour with the cell: n up neighbours
 // disagree with a spin that is down, 2 kDim - n with one that is up.
 template <int kDim, CellRule kRule>
 __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint32_t* near,
@@ -344,7 +345,7 @@ __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
   return below & ~undecided;
 }
 
-// The same with the following digits, for the undecided bits.
+// Compares the following digits of the undecided bits.
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_later(
     const BlockUpdate& s, const SharedItem& shared, const CallWords* call_words,
@@ -720,7 +721,8 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   return cell;
 }
 
-// Degree 16 to 255: counts in eight planes; word groups one by one, decided completely.
+// Cells of degree 16 to 255. They count in eight planes, process one word group after the other,
+// and compare all digits at once, without the queue.
 constexpr unsigned kWideCountPlanes = 8;
 template <int kVec, CellRule kRule, class Known>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
@@ -754,7 +756,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
   }
 }
 
-// Any degree, one replica at a time; degrees above 255 are rare.
+// Cells of any degree, one replica at a time. Used for degrees above 255, which are rare.
 template <int kVec, CellRule kRule>
 __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                     std::uint32_t number, std::uint32_t* spins) {
@@ -793,7 +795,7 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
   }
 }
 
-// The position of the index-th regular cell of a colour in the block's graph.
+// The place of regular cell `index` of a colour in the block's graph.
 __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, int colour,
                                                        std::uint32_t index) {
   if (index >= g.regular_most[colour]) return kNoPlace;

@@ -1,5 +1,5 @@
-// Local updates of small systems: a block keeps the words of kVec word groups of one graph in
-// shared memory and does sweep after sweep, colour after colour, without a launch between them.
+// Local updates of small graphs: a block keeps the words of kVec word groups of one graph in shared
+// memory and makes several sweeps in one launch.
 //
 // A warp takes 32 cells at a time, modified cells first, because they cost more. Each warp has its
 // own queue for words that eight digits do not decide, so one barrier per colour suffices. The
@@ -17,7 +17,7 @@ namespace {
 
 using namespace device;
 
-// Of a block, and of a multiprocessor: 80 registers per thread.
+// Maximum number of warps of a block, and of a multiprocessor at 80 registers per thread.
 constexpr unsigned kMaxWarps = 24;
 
 // The undecided words of a warp, for cells of all kinds. Their number, `waiting`, is in a register.
@@ -179,7 +179,7 @@ void launch_vec(const DeviceLattice& g, const DeviceCells& cells, const DeviceSw
   launch(kernel, shape, stream, g, cells, sweep, sweeps);
 }
 
-// Upper bound for all updates: that of the update with the most classes.
+// Upper bound of the shared memory for all updates: that of the update with the most classes.
 template <int kVec>
 std::size_t shared_bytes(std::uint32_t words, unsigned warps) {
   constexpr int most = regular_classes(kMaxDim, CellRule::always);

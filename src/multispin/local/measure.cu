@@ -3,7 +3,7 @@
 // A place is a pair of neighbouring sites 2k and 2k + 1 of a row, one word of each colour. A thread
 // walks along a column of places and counts the bonds from them to higher coordinates; the words of
 // the next row stay in registers for the next step. Two or four adjacent threads share the word
-// groups of a place if there are four, six or eight. Cost at least: one read of every spin, 4 N
+// groups of a place if there are four, six or eight. Minimum cost: one read of every spin, 4 N
 // bytes per word group, and 3 instructions per bond and word of 32 replicas.
 #include "graphs/lattice.hpp"
 #include "src/cuda/bits.cuh"

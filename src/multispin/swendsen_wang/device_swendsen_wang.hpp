@@ -1,8 +1,8 @@
 // Owns the device memory of a batch's Swendsen-Wang updates (swendsen_wang_cuda.hpp): the tiles of
 // its graphs, the cluster sums, the tables of sums over pairs of clusters, and the working memory
-// of as many word groups as fit at a time. The latter needs about 2.5 bytes per site and replica,
-// and 12 per open site and replica (16 with weights). A second object makes Houdayer moves, without
-// sums.
+// of as many word groups as fit at a time. This working memory needs about 2.5 bytes per site and
+// replica, and 12 per open site and replica (16 with weights). A second object makes Houdayer
+// moves, without sums.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class SwendsenWangBatch {
   void queue(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
              std::uint32_t updates, std::uint32_t* spins, cudaStream_t stream);
 
-  // [kinds][replicas of the batch] sums over the updates since they were last cleared: sum n^2,
-  // then the lower and the upper half of 3 (sum n^2)^2 - 2 sum n^4, then, if graphs have weights or
-  // with sums over pairs, sum n w and sum w^2; then, with sums over pairs of clusters, sum n^2, sum
-  // n w and sum w^2 over pairs, those of replicas 2k and 2k + 1 at replica 2k.
+  // [kinds][replicas of the batch] sums over the updates since they were last cleared. Always sum
+  // n^2, then the lower and the upper half of 3 (sum n^2)^2 - 2 sum n^4. With weights or sums over
+  // pairs of clusters also sum n w and sum w^2. With sums over pairs also sum n^2, sum n w and sum
+  // w^2 over the pairs of replicas 2k and 2k + 1, stored at replica 2k.
   std::size_t kinds() const { return has_pairs_ ? 8 : weighted_ ? 5 : 3; }
   DeviceBuffer<unsigned long long>& sums() { return totals_; }
   // Number of kernels of an update of all graphs.

@@ -125,7 +125,7 @@ __device__ __forceinline__ void add_cluster_sums(LabelSums& sums, std::uint64_t 
   atomic_add_wide(&sums.fourth_low, &sums.fourth_high, fourth);
 }
 
-// The same for the sums with weights.
+// add_cluster_sums() for the sums with weights.
 __device__ __forceinline__ void add_weight_sums(LabelSums& sums, std::uint64_t cross,
                                                 std::uint64_t square) {
   if (!__any_sync(~0u, square != 0)) return;
@@ -1307,7 +1307,8 @@ void find_roots(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t st
 constexpr unsigned kFlipThreads = 512;
 constexpr unsigned kFlipWarps = kFlipThreads / 32;
 
-// One bit per label that says whether its cluster flips: for places, then for nodes.
+// Words of a table with one bit per label, 1 if its cluster flips: the labels of places, then those
+// of nodes.
 constexpr unsigned kLabelWords = 2 * kLabelRows;
 
 // The flips of the nodes of a tile; sums over the roots among the nodes.

@@ -15,8 +15,8 @@
 // Steps 3 and 4 process replica after replica, so that the labels and forests in use stay in the
 // second-level cache. Those of all replicas of a word group would not fit.
 //
-// If sites have weights (on a bare lattice), step 2 sums them over each tile's clusters, step 4
-// over the nodes, and step 5 sums over clusters. Sums over pairs of clusters follow step 4
+// Weights of sites (on a bare lattice) are summed over each tile's clusters in step 2 and over the
+// nodes in step 4; step 5 sums over clusters. Sums over pairs of clusters follow step 4
 // (cluster_pairs_cuda.hpp).
 //
 // Houdayer moves (swendsen_wang.hpp) use the same steps: step 1 opens the bonds between equal

@@ -159,7 +159,8 @@ WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
 
 namespace {
 
-constexpr std::uint32_t kLine = 16;  // words between counters, so that they are in different lines
+constexpr std::uint32_t kLine = 16;  // distance of two counters in words, so that they are in
+                                     // different cache lines
 constexpr std::uint64_t kMinQueue = 65536;  // larger than the number of resident warps of a device
 constexpr std::uint64_t kMaxQueue = 1ull << 30;
 

@@ -172,7 +172,7 @@ class Plane<Home::either> {
 //
 // Each slot of a block holds one replica. Its leading warp grows the clusters; warps without work
 // of their own take chunks of candidates from the slot's pool. Shared memory is ordered by fences,
-// not by barriers, since leader and helpers meet at any time:
+// not by barriers, because leaders and helpers exchange data at any time:
 //   - Leader to helper. Lane 0 of the leader writes the slot (lead(), update()) and executes a
 //     fence in give() before it stores its candidate into the pool. Lane 0 of the helper loads that
 //     candidate and executes a fence in take(), and __syncwarp() extends the order to its warp. The

@@ -50,7 +50,7 @@ struct SpecialSites {
   std::vector<std::uint32_t> special_before;  // [plane_words] special sites in earlier words
   std::uint32_t count = 0;
 
-  // f(site), ascending.
+  // Calls f(site) for each special site, in ascending order.
   template <class F>
   void for_each_special(const F& f) const {
     StopCheck check;
@@ -96,8 +96,8 @@ std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, T
                              unsigned replica, StopPoll& poll, std::uint32_t* plane,
                              WolffQueue& queue);
 
-// The same in the words of a word group. `shared`: other threads update other replicas in the same
-// words at the same time.
+// wolff_in_plane() in the words of a word group. `shared`: other threads update other replicas in
+// the same words at the same time.
 std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
                              unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
                              WolffQueue& queue);

@@ -43,7 +43,7 @@ struct DeviceWolffGraph {
 RW_HD constexpr std::uint32_t link_row(int dim) { return dim == 4 ? 16 : 8; }
 inline constexpr std::uint32_t kNoLink = ~0u, kMoreLinks = ~0u - 1;
 
-// Candidates and chunks of the pool; all ones means no candidate.
+// Number of candidates of a chunk of the pool. An entry of all ones is no candidate.
 inline constexpr std::uint32_t kChunk = 32;
 
 struct SparseWolffArgs {

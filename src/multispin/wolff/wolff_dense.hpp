@@ -42,7 +42,8 @@ struct DenseScratch {
 
   std::vector<std::uint32_t> reached;  // [words] replicas whose cluster contains the site
   std::vector<std::uint32_t> open;     // [padded] replicas whose cluster may cross a listed bond
-  // [2 dim][field_stride] the same for lattice bonds, and for neighbours connected by other bonds
+  // [2 dim][field_stride] replicas whose cluster may cross a lattice bond, or in which other open
+  // bonds connect its ends
   std::vector<std::uint32_t> bond_fields;
   std::size_t field_stride = 0;
   std::vector<std::uint8_t> awake;                // [rows] 1: to be visited
