@@ -21,7 +21,8 @@ struct StudyOptions {
   bool json = false, plots = true, recompute_damaged = false, dry_run = false;
 };
 
-// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
+// STUDY.toml, --out, --device, --threads, --time-limit, --profile, --recompute-damaged, --no-plots,
+// --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
 // The keys that a command reads from a study's file, for its --help.
@@ -42,9 +43,9 @@ struct StudyOutcome {
 };
 using ComputeOutcome = std::function<StudyOutcome()>;
 
-// Results before the end of a study, on the leading rank (elsewhere nothing is computed).
+// Output before the end of a study. On ranks other than the leading one, both functions do nothing.
 struct EarlyResults {
-  // Writes the files of the results so far.
+  // Computes the results so far and writes their files.
   std::function<void(const ComputeOutcome&)> write;
   // Prints the results of the finished tasks of an interrupted study, marked as partial ("partial":
   // true in JSON). Never throws, because the interruption is the error to report.
@@ -59,8 +60,8 @@ using StudyAnalysis = std::function<StudyOutcome(Study& study, const StopToken& 
 // --out, or studies/NAME.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
-// The analysis of a parameter sweep, and of `tc` by crossings of overlaps. The outcome of the
-// points is written before each round of a target, and printed if the study is interrupted.
+// The analysis of a parameter sweep, and of `tc` by crossings of overlaps. It writes the outcome of
+// the points so far before each round of a target, and prints it if the study is interrupted.
 StudyAnalysis sweep_analysis(
     SweepGoal goal, const std::function<StudyOutcome(const std::vector<SweepPoint>&)>& outcome);
 

@@ -139,7 +139,7 @@ ExitCode run_tc(const StudyOptions& options) {
         by_bare_lattices();
       } else if (by_tree && config.schedule) {
         side_by_side(study, {by_crossings, by_bare_lattices});
-      } else {  // schedules are chosen by timings, which nothing else should disturb
+      } else {  // one after the other: the timings that choose schedules must not be disturbed
         by_crossings();
         if (by_tree) by_bare_lattices();
       }

@@ -211,7 +211,7 @@ TEST_CASE("multispin couplings: CUDA and the CPU continue stopped calls", "[gpu]
   }
 }
 
-TEST_CASE("multispin couplings: wide packs of words flip the same clusters on CUDA", "[gpu]") {
+TEST_CASE("multispin couplings: CUDA makes the moves of the CPU on a large lattice", "[gpu]") {
   const Graph graph = build_graph({{1024, 600}, 0.05, Rule::rewire, 7});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
     for (const Model& model : {pm(), in_field(0.01)}) {
