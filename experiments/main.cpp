@@ -1,4 +1,4 @@
-// The program `rewise`; the Python package runs the same (src/python).
+// The program `rewise`. The Python package calls the same program_main().
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -34,8 +34,9 @@ int main(int argc, char** argv) {
   let_waiting_threads_sleep(argv);
 #ifdef __GLIBC__
   // Keeps freed memory in the process. Gigabytes of series and file images are allocated and freed
-  // again and again. If the system took the memory each time, it would clear every page at the next
-  // access, which takes longer than filling it, on virtual machines several times as long.
+  // repeatedly. If this memory were returned to the system each time, the system would clear every
+  // page again at its next access. Clearing takes longer than filling, on virtual machines several
+  // times as long.
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY) {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -39,7 +39,7 @@ class GroupTimer {
       : group_(group), effort_(effort), stop_(stop) {
     for (std::uint32_t k = 0; k < group.graphs; ++k) {
       all_.push_back(k);
-      if (regular()) continue;  // regular lattices need no graph
+      if (regular()) continue;  // such engines need no graph
       GraphSpec spec = group.graph;
       spec.seed += k;
       graphs_.push_back(std::make_unique<const Graph>(build_graph(spec)));
@@ -124,7 +124,8 @@ class GroupTimer {
     const auto why_no_team = factory(group_.engine).why_no_team;
     if (!local && !group_.device.team.empty() &&
         !why_no_team(group_.graph.extents, ClusterUpdate::swendsen_wang, {}).empty()) {
-      // The timed updates are those that these devices can share.
+      // These devices cannot share Swendsen-Wang updates with the default methods. The timed
+      // Swendsen-Wang update, if there is one, has methods that they can share.
       const auto timed = std::ranges::find_if(
           group_.updates, [](const auto& one) { return one.is(ClusterUpdate::swendsen_wang); });
       update = timed != group_.updates.end() ? *timed : BenchUpdate{LocalUpdate::metropolis};

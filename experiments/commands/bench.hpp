@@ -46,12 +46,12 @@ struct BenchGroup {
 struct BenchEffort {
   int threads = 1;       // of CPU engines
   int repeats = 5;       // timed intervals per row
-  double seconds = 0.1;  // of an interval, roughly; at least half of it
-  // Cycles of 1:4 with Wolff (multispin) or 1:1 with Swendsen-Wang (bytespin); of 1:0 for
-  // bitlattice and for multispin with couplings or a field.
+  double seconds = 0.1;  // intended length of an interval; an interval takes half of it or more
+  // Cycles of equilibration. Their schedule is 1:4 with Wolff (multispin), 1:1 with Swendsen-Wang
+  // (bytespin), or 1:0 (bitlattice, and multispin with couplings or a field).
   std::uint64_t equilibrate = 100;
-  std::uint32_t cluster_updates = 0;  // per cycle if W only; 0: 64 for Wolff on CUDA, else 8
-  std::optional<Schedule> mix;        // that the update "mix" times
+  std::uint32_t cluster_updates = 0;  // W of the schedule 0:W; 0: 64 for Wolff on CUDA, else 8
+  std::optional<Schedule> mix;        // the schedule of the update "mix"
   std::uint64_t seed = 1;             // of graph and run
 };
 
@@ -79,7 +79,8 @@ std::vector<BenchRow> run_bench(const BenchGroup& group, const BenchEffort& effo
                                 const StopToken& stop,
                                 const std::function<void(const BenchRow&)>& done);
 
-// Fills over_cpu of rows on CUDA from the CPU's row of the same engine, update and lattice.
+// Fills over_cpu of the rows of other devices. The reference is the fastest CPU row of the same
+// engine, update, model, lattice and temperature.
 void compare_with_cpu(std::vector<BenchRow>& rows);
 
 }  // namespace rewise

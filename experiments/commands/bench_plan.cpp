@@ -66,7 +66,7 @@ std::vector<Device> all_devices() {
   return devices;
 }
 
-// Error if an engine named by --engine cannot run on a device named by --device.
+// The devices to time. Throws an Error if --engine names an engine that cannot run on --device.
 std::vector<Device> devices_of(const BenchOptions& options, const BenchPlan& plan) {
   check_device_words(options.device, "--device", "all");
   if (const distributed::Transport* const ranks = shared_ranks()) {
@@ -138,8 +138,8 @@ std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, con
 
 bool has_words(EngineKind engine) { return traits(engine).word > 1; }
 
-// Numbers of replicas for the engine with words (--replicas) and for the others (--systems).
-// Without such an engine, --replicas is an alias of --systems.
+// Numbers of replicas: for the engine that stores several replicas in a word (--replicas), and for
+// the other engines (--systems). Without the former, --replicas is an alias of --systems.
 std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> numbers_of_systems(
     const BenchOptions& options, const std::vector<EngineKind>& engines) {
   auto replicas = counts_of(options.replicas, "--replicas");

@@ -28,7 +28,7 @@ struct BenchPlan {
   std::map<std::string, std::vector<std::string>> methods;  // words by option
   int dim = 2;
   std::vector<Device> devices;
-  std::vector<GraphSpec> graphs;  // size by size, p by p
+  std::vector<GraphSpec> graphs;  // every size with every p; p varies fastest
   std::vector<double> temperatures;
   std::vector<std::uint32_t> replicas, systems, graphs_together;
   BenchEffort effort;

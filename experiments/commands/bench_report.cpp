@@ -86,14 +86,15 @@ BenchRow row_of(const Json& json) {
   return row;
 }
 
-// Rows with equal identities time the same thing, except for the number of replicas.
+// Rows with equal identities differ in the number of replicas only.
 auto identity(const BenchRow& row) {
   return std::tuple(row.engine, row.q, row.update, row.method, row.device, row.extents, row.p,
                     row.temperature, row.graphs,
                     row.update == "mix" ? row.schedule : std::string());
 }
 
-// The row of `rows` to compare `row` with: one with as many replicas, or the only other one.
+// The row of `rows` with the identity of `row` and the same number of replicas. If there is none:
+// the only row with this identity, or null if there are several.
 const BenchRow* partner(const BenchRow& row, const std::vector<BenchRow>& rows) {
   const BenchRow* found = nullptr;
   std::size_t alike = 0;

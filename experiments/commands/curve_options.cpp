@@ -44,8 +44,8 @@ CurveSpec make_spec(const CurveOptions& o) {
   request.temperatures = read_temperatures(o.temperature, request.exchange);
   CurveSpec spec;
   spec.mixes = parse_mixes(o.schedule, "--schedule");
-  // All schedules use one engine: that of the first one or, if it does not support a later one, the
-  // engine of that one.
+  // All schedules use one engine. It is chosen for the first schedule, and chosen again for each
+  // later schedule whose cluster update it lacks.
   const Updates* decides = &spec.mixes.front();
   std::optional<EngineKind> chosen;
   for (const Updates& mix : spec.mixes) {
@@ -56,7 +56,7 @@ CurveSpec make_spec(const CurveOptions& o) {
       decides = &mix;
     }
   }
-  // Metropolis for mixes that name no local update, also on chains.
+  // Mixes that name no local update use Metropolis, also on chains, where `run` uses Glauber.
   request.updates = {decides->schedule, decides->cluster, LocalUpdate::metropolis};
   request.staggered = false;  // not used by curves
   static_cast<TaskSpec&>(spec) = task_spec(request, SettingNames::options());

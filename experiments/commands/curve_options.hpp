@@ -17,15 +17,15 @@ namespace rewise {
 struct CurveOptions : LatticeOptions, ModelOptions {
   CurveOptions() { task.equilibrate = 200; }
 
-  TaskRequest task;  // options that are not members below; curve_command() adds the others
+  TaskRequest task;  // holds the options that have no member below; curve_command() completes it
   std::uint64_t graphs = 1, seed = 1, threads = 0;
   std::uint64_t steps = 100, points = 60, origins = 10, measure = 1000, timings = 3;
   std::string temperature, schedule, prepare, device = "auto", fit = "10:0", out, time_limit;
   bool linear = false, json = false, plots = true, overwrite = false;
 };
 
-// Common options: lattice, temperatures, schedules, engine and output. `temperatures`: more help of
-// --temperature.
+// Common options: lattice, temperatures, schedules, engine and output. `temperatures` is appended
+// to the help of --temperature.
 void add_curve_options(CLI::App& app, CurveOptions& options, const std::string& schedules,
                        const std::string& temperatures = "");
 // --prepare and --equilibrate, for curves measured in equilibrium.

@@ -37,8 +37,9 @@ More examples:
   rewise help not-converged
   rewise help tc)";
 
-// The option of a key and its commands, with defaults that are not those of a study's file, e.g.
-// "--dim [2] of graph, run" or "--measure of run [1000], clusters [500]"; "" if there is none.
+// The option of a key and the commands that have it; "" if there is none. Brackets contain a
+// default that differs from that of a study's file: "--dim [2] of graph, run" or
+// "--measure of run [1000], clusters [500]".
 std::string option_text(const CLI::App& program, const Setting& one) {
   if (one.option.empty()) return "";
   auto names = commands_with(program, one.option);
@@ -74,7 +75,7 @@ std::string column(std::size_t width, const std::string& text) {
   return out + "\n";
 }
 
-// Whether `word` is the current or a former name of a key, without its table.
+// Whether `name` is the present or former name of a key, with or without its table.
 bool is_called(const Setting& one, const std::string& name) {
   return name == one.key || name == one.name() || name == one.old_key ||
          name == one.old_table + "." + one.old_key;
@@ -198,7 +199,7 @@ std::string beginnings(const std::string& letters) {
 }
 
 // Names the commands whose --help contains a word, for words that have no meaning in studies; "" if
-// there is none.
+// there are none, or more than four.
 std::string mention(const CLI::App& program, const std::string& word) {
   std::vector<std::string> found;
   for (const std::string& name : commands_with(program, "--help")) {

@@ -1,5 +1,6 @@
-// The words that tables and result files print instead of a value, or about one, as `rewise help`
-// explains them. Tables of the same words in experiments/GUIDE.md have these texts (help_test.cpp).
+// Words that tables and result files contain instead of a value, or that qualify a value, with the
+// explanations that `rewise help` prints. The tables of these words in experiments/GUIDE.md repeat
+// the explanations; help_test.cpp compares them.
 #pragma once
 
 #include <span>

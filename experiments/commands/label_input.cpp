@@ -26,7 +26,8 @@ void refuse(const std::string& option, const std::string& given, const char* why
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
 
-// The neighbourhood of pixels, and its description. `half`: half of white.
+// The rule by which pixels are joined; `words` receives its description. `half`: half of white, the
+// default threshold.
 PixelConnection connection_of(const LabelOptions& options, double half, std::string& words) {
   refuse("--occupy", options.occupy, "is for graphs, not images");
   refuse("--bonds", options.bonds, "is for graphs, not images");
@@ -60,7 +61,7 @@ LabelInput read_pgm(const LabelOptions& options) {
                       words, options.periodic ? "periodic" : "open")};
 }
 
-// Bond numbers from a text of whole numbers, which may come from a pipe.
+// Reads bond numbers from a text file or a pipe. The caller checks that they are whole.
 std::vector<double> bond_list(const std::string& source) {
   std::vector<double> numbers;
   std::ifstream in(source, std::ios::binary);

@@ -89,7 +89,7 @@ std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
   return pgm_text(image);
 }
 
-// Labels on the CPU, with the shortest time of the repetitions.
+// Labels `repeats` times on the CPU and keeps the shortest time.
 void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t repeats,
                   LabelResult& result) {
   Labeller labeller(result.method, c.lattice, c.sites, tile);
@@ -101,7 +101,7 @@ void label_on_cpu(const BondConfiguration& c, std::uint32_t tile, std::uint64_t 
   }
 }
 
-// Estimate for `auto` in ns per site; the slower methods take this long.
+// Estimated CPU time in ns per site, for the choice of `--device auto`: that of the slower methods.
 constexpr double kLabelNanoseconds = 20;
 
 }  // namespace

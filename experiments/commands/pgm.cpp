@@ -41,7 +41,7 @@ class Reader {
     return text_.substr(0, 2);
   }
 
-  // Digits of plain bitmaps may be written without blanks.
+  // Reads one pixel of a plain bitmap, whose digits may be written without blanks.
   std::uint16_t digit() {
     skip_blanks();
     if (at_ == text_.size() || (text_[at_] != '0' && text_[at_] != '1')) {

@@ -17,7 +17,7 @@ struct GrayImage {
 // `text`: the bytes of the file; errors contain `name`. Throws Error(data).
 GrayImage parse_pgm(const std::string& text, const std::string& name);
 
-// P5 of 8 or 16 bit, as `most` demands.
+// P5, with 16 bits per pixel if `most` exceeds 255, else with 8.
 std::string pgm_text(const GrayImage& image);
 
 }  // namespace rewise

@@ -102,7 +102,8 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
 }
 
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
-// task file keeps its choice; otherwise the schedule is tuned for a tenth of the expected run time.
+// task file keeps its choice. Otherwise the schedule is tuned for a tenth of the expected run time,
+// within 1 s to 30 s.
 Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& run) {
   const TaskSpec& spec = job.spec;
   const std::optional<TaskPaths>& paths = job.paths;
@@ -156,9 +157,9 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: prints the time and memory that the run needs. With `range`, a scan will choose the
-// temperatures in this range, and those of `spec` are likely ones. Like the run, throws
-// Error(device) if memory is too short.
+// --dry-run: prints the time, memory and disk space that the run needs. With `range`, the run
+// chooses its temperatures in this range by a scan, and those of `spec` are likely ones. Throws
+// Error(device), as the run does, if memory is too short.
 ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& range,
                      const EngineOptions& engine, const MemoryNeed& need, bool on_device,
                      const RunOptions& options, bool tunes) {

@@ -89,7 +89,7 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_flag(app, "--dry-run", o.dry_run, "only print the memory, disk space and time that it needs");
 }
 
-// Checks the options for a lattice shared by ranks.
+// Throws Error(usage) if ranks cannot share the lattice of this run.
 void check_shared(const TaskSpec& spec, const RunOptions& options) {
   check_share_ranks(spec.engine);
   if (!has_cluster_updates(spec.engine)) return;
@@ -145,7 +145,7 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
   task.start = parse_start(options.start, "--start");
   task.allowed = NamedEngines::all;
   task.engine = engine_name_now(task.engine, "--engine");
-  // Ranks cannot share the words of the multispin engine.
+  // With --share-ranks, "auto" never chooses multispin, whose lattices ranks cannot share.
   if (task.engine == "auto" && options.share_ranks) {
     const auto& schedule = task.updates.schedule;
     const bool bits = schedule && schedule->cluster == 0 &&

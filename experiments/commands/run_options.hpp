@@ -13,7 +13,7 @@
 namespace rewise {
 
 struct RunOptions : LatticeOptions, ModelOptions {
-  // Of the options that are not members below. check_run_options() and run_spec() add the others.
+  // Holds the options that have no member below. check_run_options() and run_spec() complete it.
   TaskRequest task;
   std::uint64_t seed = 1, threads = 0, seed_tile = 0;
   GraphFileOptions reading;

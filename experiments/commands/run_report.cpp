@@ -161,13 +161,13 @@ std::string exchange_text(const TaskData& task) {
              exchange->round_trips, exchange->trips_per_1000);
 }
 
-// Why temperatures have no values, and warnings; what was checked if all values are accepted. Ends
-// with an empty line unless there is nothing to say.
+// The reasons why temperatures have no values, the checks that passed if all values are accepted,
+// and the warnings. Begins with an empty line; "" if there is nothing to print.
 std::string checks_text(const CheckedRun& run, const std::vector<std::string>& warnings) {
   std::string out;
   for (std::size_t t = 0; t < run.results.size(); ++t) {
     for (std::string_view reason : run.checks[t].reasons) {
-      // The status says it already.
+      // The status, which the line contains, has the same meaning.
       if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
       out += fmt::format("T = {}: no values ({}): {}\n", run.results[t].temperature,
                          to_string(run.checks[t].status), reason);

@@ -36,7 +36,7 @@ struct LastRun {
   RequestedTasks tasks;
 };
 
-// Nothing if there is no such file or its content is invalid.
+// Reads tasks.json. Returns nullopt if there is no such file or its content is invalid.
 std::optional<LastRun> read_last_run(const fs::path& folder) {
   const fs::path file = folder / kFile;
   if (!file_exists(file)) return std::nullopt;
@@ -65,7 +65,7 @@ enum class TaskCondition {
 struct TaskDescription {
   TaskCondition condition = TaskCondition::readable;
   std::string lattice = {};  // only of a readable task
-  std::string rest = {};     // of a misplaced or damaged one: what is wrong
+  std::string rest = {};     // its settings; what is wrong if it is misplaced or damaged
   std::uint64_t measurements = 0;
   std::string seed = {};  // of the random numbers of its updates
   std::vector<double> temperatures = {};
@@ -147,7 +147,7 @@ std::string missing_text(const std::vector<StoredTask>& stored, const RequestedT
   return text;
 }
 
-// Part of the measurements of a requested task that `stored` has.
+// The fraction of the requested measurements of a task that `stored` contains.
 double done_part(const TaskDescription& stored, const StudyConfig& config) {
   const auto requested = [&](double t) {
     return std::ranges::find(config.temperatures, t) != config.temperatures.end();
@@ -214,7 +214,7 @@ std::uint64_t bytes_of(const std::vector<StoredTask>& tasks) {
   return bytes;
 }
 
-// Checkpoints of unused tasks.
+// Ids of the checkpoints of tasks that were not requested.
 std::vector<std::string> unrequested_checkpoints(const fs::path& folder,
                                                  const RequestedTasks& requested) {
   std::vector<std::string> ids;
@@ -235,8 +235,9 @@ struct ContentOptions {
   bool list = false, prune = false;
 };
 
-// One row per lattice: number of tasks by purpose (if it is known), and size. Adds misplaced tasks
-// to `problems`, and the descriptions of all tasks to `described`.
+// One row per lattice: number of tasks by purpose (if it is known), and size on disk. With `list`,
+// one row per task. Adds misplaced tasks to `problems`, and the descriptions of all tasks to
+// `described`.
 std::string contents_table(const std::vector<StoredTask>& stored,
                            const std::optional<LastRun>& last, bool list,
                            std::vector<std::string>& problems,

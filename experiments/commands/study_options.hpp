@@ -17,7 +17,8 @@ struct StudyOptions {
   bool json = false, plots = true, recompute_damaged = false, dry_run = false;
 };
 
-// STUDY.toml, --out, --device, --threads, --time-limit, --no-plots, --json, --dry-run.
+// STUDY.toml, --out, --device, --threads, --time-limit, --profile, --recompute-damaged, --no-plots,
+// --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 
 // The keys that a command reads from a study's file, for its --help.

@@ -60,7 +60,8 @@ EngineState equilibrium(const Json& request, const Graph& graph, EngineKind kind
     engine->advance({0, 1}, 1);
   }
   Observation seen;
-  // Resets the sums over clusters, which engines with other updates do not accept.
+  // Clears the sums over clusters: an engine with another cluster update would reject a state that
+  // contains them.
   engine->measure(seen);
   return engine->save();
 }

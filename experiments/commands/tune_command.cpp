@@ -67,7 +67,7 @@ More examples:
   rewise tune --dim 3 --size 4 --couplings pm --exchange --temperature 1.0:2.0)";
 
 struct TuneOptions : LatticeOptions, ModelOptions {
-  TaskRequest task;  // options that are not members below; specs() adds the others
+  TaskRequest task;  // holds the options that have no member below; specs() completes it
   std::uint64_t seed = 1, replicas = 0, threads = 0;
   GraphFileOptions reading;
   std::string graph, temperature, device = "auto", local = "auto", cluster = "auto";
@@ -85,7 +85,8 @@ std::vector<ClusterUpdate> clusters(const TuneOptions& options, EngineKind engin
   return {wanted_cluster(options)};
 }
 
-// The updates that a candidate names have to be among those of --local and --cluster.
+// Reads a candidate. It may name one of the cluster updates `kinds`, but no local update, because
+// all candidates have that of --local.
 GivenUpdates parse_candidate(const std::string& text, const std::vector<ClusterUpdate>& kinds) {
   const GivenUpdates given = parse_updates(text, "--candidates");
   if (given.local) {
@@ -156,7 +157,7 @@ constexpr const char* kUseExchange =
     "use --exchange with several temperatures, which compares "
     "overlaps";
 
-// One setting for each p and temperature; with replica exchange for each p.
+// The settings to tune: one for each p and temperature; with replica exchange, one for each p.
 std::vector<TaskSpec> specs(const TuneOptions& options) {
   const SettingNames names = SettingNames::options();
   TaskRequest request = options.task;
@@ -385,7 +386,7 @@ ExitCode run_tune(const TuneOptions& options) {
       stopped = error.what();
       break;
     }
-    if (&spec != &list.back()) progress.add(1);  // else nothing is left to wait for
+    if (&spec != &list.back()) progress.add(1);  // no remaining time after the last setting
   }
   progress.close();
   if (results.empty() && !stopped.empty()) {

@@ -120,8 +120,8 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
-    // Of failures, only a failed write counts; missing Python packages, which give the same status,
-    // do not.
+    // Of all failures, only a failed write changes the status of the command. Missing Python
+    // packages, which give the script the same status, do not.
     const bool failed_write = status == ExitCode::io && plots_missing().empty();
     return status == ExitCode::interrupted || failed_write ? status : ExitCode::done;
   } catch (const Error& error) {

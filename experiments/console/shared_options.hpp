@@ -49,14 +49,14 @@ struct LatticeHelp {
   std::uint64_t most_seed = kMaxSeed;
 };
 
-// --dim, --size, --p, --rule, --graph-seed.
+// --dim, --size, --p, --rule, --parity, --graph-seed.
 void add_lattice_options(CLI::App& app, LatticeOptions& options, const LatticeHelp& help = {});
 
-// Rules for extents that lattice_spec() checks. Engines of regular lattices have their own, which
-// check_task_engine() checks.
+// Which rules for extents lattice_spec() checks. of_graphs: those of rewired lattices. of_engine:
+// none, because engines for regular lattices have rules of their own (check_task_engine()).
 enum class ExtentRules { of_graphs, of_engine };
-// Everything except p, which may be a list. Throws Error(usage). `instead`: the alternative to
-// --size, for the message.
+// The lattice without p, which may be a list. Throws Error(usage). `instead`: the alternative to
+// --size that the message names.
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        ExtentRules rules = ExtentRules::of_graphs);
 
@@ -71,22 +71,22 @@ struct GraphFileOptions {
   bool merge = false;
 };
 
-// --first-site, --ignore and --merge, which need `file_option`; and their values for read_graph().
-// Throws Error(usage).
+// --first-site, --ignore and --merge. They require `file_option`, unless that is an argument.
 void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char* file_option);
-// `weights`: whether couplings and fields are accepted.
+// The values of these options for read_graph(). `weights`: whether couplings and fields are
+// accepted. Throws Error(usage).
 ReadOptions read_options(const GraphFileOptions& options, bool weights);
 
 struct ModelOptions {
   ModelWords model = Model{}.words();
 };
 
-// --model, --q.
+// The options of the keys of [model]: --model, --q, couplings and fields.
 void add_model_options(CLI::App& app, ModelOptions& options);
-// The model that they name. Throws Error(usage).
+// The model that these options describe. Throws Error(usage).
 Model read_model(const ModelOptions& options);
-// Prints a note if the graph was read from the file of a run that had couplings or fields, and
-// `model` has none: they are settings of the run, not of its graph.
+// Prints a note if the graph was read from the file of a run with couplings or fields and `model`
+// has none. Couplings and fields are settings of a run and are not stored with its graph.
 void note_couplings_of_run(const std::string& path, const Model& model);
 
 // Adds the options that choose the methods of each engine. full: one word per option. lists: a list

@@ -1,5 +1,6 @@
-"""Puts finished `rewise reproduce` runs into experiments/configs/reproduce/README.md: a row of
-verdicts each and what disagrees and why, and the plots that are named here beside this file.
+"""Writes the verdicts of finished `rewise reproduce` figures into
+experiments/configs/reproduce/README.md: one row per figure, and the claims that ours does not agree
+with, with the reasons. Draws the figures in PLOTS into the folder of this file.
 
     /usr/bin/python3 experiments/figures/reproduced.py studies/*-paper
 """
@@ -51,7 +52,7 @@ def disagreements(figures):
 
 
 def palette():
-    """The colours of plots, and what lies between each of them and white."""
+    """An image with the palette: the colours of plots, and SHADES steps from each to white."""
     inks = [tuple(int(ink[k:k + 2], 16) for k in (1, 3, 5))
             for ink in dict.fromkeys([*plot_style.COLOURS, plot_style.GREY, plot_style.THEIRS])]
     mixed = [255 - (255 - part) * share // SHADES
@@ -62,7 +63,7 @@ def palette():
 
 
 def shrink(path):
-    """Few colours: a quarter of the bytes at the same resolution."""
+    """Reduces the colours of an image, which leaves a quarter of its bytes."""
     with PIL.Image.open(path) as image:
         few = image.convert("RGB").quantize(palette=palette(), dither=PIL.Image.Dither.NONE)
     few.save(path, optimize=True)

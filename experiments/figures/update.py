@@ -1,4 +1,4 @@
-"""Puts the result of a quickstart into README.md: its table, and its plots beside this file.
+"""Writes the table of a quickstart study into README.md, and copies its plots to this folder.
 
     /usr/bin/python3 experiments/figures/update.py studies/quickstart
 """

@@ -159,12 +159,13 @@ POWER, CORRECTION = (1 - 2 * 0.0362978) * 0.629971, 0.82968 * 0.629971
 
 
 def added_size(p, tsg):
-    """X2 at T_SG by the condition of rule `add`, and t."""
+    """(X2, t): X2 from lambda = 1 of rule `add` at T_SG, and t = T_SG/Tc(0) - 1."""
     return 1 / (6 * p * math.tanh(1 / tsg)**2), tsg / TC0 - 1
 
 
 def add(name):
-    """lambda = 1 with X2 = B t^-POWER (1 + b t^CORRECTION) through T_SG at p = 0.3 and 1."""
+    """T_SG of rule `add` for small p: solves lambda = 1 with X2 = B t^-POWER (1 + b t^CORRECTION).
+    B and b follow from the known T_SG at p = 0.3 and 1."""
     with open(name, encoding="utf-8", newline="") as text:
         known = {float(row["p"]): (float(row["tsg"]), float(row["tsg_error"]))
                  for row in csv.DictReader(text) if (row["dim"], row["rule"]) == ("3", "add")}

@@ -7,11 +7,11 @@ The table has speeds in updates of sites per ns (`rewise bench --device cuda:0`,
 
     time = N / (G v) + t0 + N p c (G - 1) / G^2
 
-v: speed of one GPU; t0: an exchange of border rows, whatever the size; c: seconds per shortcut
-whose ends are on different GPUs. Of G GPUs each has N p / G shortcuts, of which a share (G - 1) / G
-leads to another GPU. v is the largest speed of one GPU. t0 follows from two GPUs and the smallest
-lattice at p = 0, c from the largest one with p > 0. Prints the model's speeds for 2, 4 and 8 GPUs.
-Writes gpu-scaling.png.
+v: speed of one GPU; t0: time of an exchange of border rows, which does not depend on the size; c:
+time per shortcut whose ends are on different GPUs. Each of the G GPUs has N p / G shortcuts, and a
+fraction (G - 1) / G of these leads to another GPU. v is the largest measured speed of one GPU. t0
+follows from two GPUs and the smallest lattice at p = 0, c from the largest lattice with p > 0.
+Prints the speeds of the model for 2, 4 and 8 GPUs, and writes gpu-scaling.png.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def table(path):
 
 
 class Model:
-    """Speed of one series (see the module's text). Lengths in sites, times in ns."""
+    """The cost model of one series (see the docstring of the module). Times are in ns."""
 
     def __init__(self, series, p, found):
         measured = found[(series, p)]
@@ -71,7 +71,7 @@ def draw(found, folder):
         line = np.geomspace(4096, 524288, 100)
         size_axis.plot(line, [model.speed(size, 2) / model.alone for size in line], "-",
                        color=colour, linewidth=0.8)
-        # The size that most numbers of GPUs were measured at, of these the largest.
+        # The size measured with the most numbers of GPUs; if there are several, the largest.
         largest = max(sizes, key=lambda size: (len(measured[size]), size))
         gpus = np.array([1, 2, 4, 8])
         gpu_axis.plot(gpus, [model.speed(largest, g) / model.alone for g in gpus], "-",

@@ -7,9 +7,9 @@ of the true best. Exit status 1 if fewer than 9 of 10 are.
                         [--budget 20] [--long 120] [--settings 2d-0-at,2d-1e-2-below,..]
                         [--json FILE]
 
-A setting is DIM-P-WHERE, where WHERE is below, at or above for T = 0.97, 1 or 1.03 Tc. The default
-are 24 settings: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a shared CPU, times are CPU times of
-one thread.
+A setting is DIM-P-WHERE, where WHERE is below, at or above for T = 0.97, 1 or 1.03 Tc. There are 24
+settings by default: both dimensions, p = 0, 1e-3, 1e-2 and 0.1. On a shared CPU, times are CPU
+times of one thread.
 """
 
 import argparse

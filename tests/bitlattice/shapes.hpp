@@ -1,5 +1,5 @@
 // Extents for the edge cases of the bitlattice layout in one to four dimensions: rows shorter than
-// a word, and rows of whole words or whole groups, also with two sites more or less.
+// a word, rows of whole words or whole groups of words, and rows with two sites more or less.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ TEST_CASE("same moves on CUDA and CPU over lattices, rules and updates", "[gpu]"
   for (const LatticeCase& c : lattices()) {
     const Graph graph = build_graph({c.extents, c.p, c.rule, 7});
     for (std::size_t r = 0; r < kRuns.size(); ++r) {
-      if (c.rule != Rule::rewire && r != 1 && r != 3) continue;  // to save time
+      if (c.rule != Rule::rewire && r != 1 && r != 3) continue;  // two runs only, to save time
       const Run& run = kRuns[r];
       const std::uint64_t cycles = 200 / run.schedule.steps_per_cycle();
       auto cpu = engine(graph, run, -1);

@@ -1,6 +1,6 @@
-// Compares the engine with a naive reference after every step: the spins and the sums must be
-// equal. The reference reads the same addressed draws one by one and works on an explicit bond
-// list. It shares rules.hpp and model/ with the engine, but no geometry and no algorithm.
+// Compares spins and sums of the engine with those of a naive reference after every step. The
+// reference reads the same addressed draws one by one and works on an explicit bond list. It shares
+// rules.hpp and model/ with the engine, but no geometry and no algorithm.
 #include <algorithm>
 #include <cstdint>
 #include <map>

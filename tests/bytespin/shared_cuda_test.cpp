@@ -42,7 +42,7 @@ void check_ranks(const std::vector<LatticeCase>& lattices, const std::vector<Sch
         for (const auto extent : lattice.extents) name.append(std::to_string(extent)).append(" ");
         INFO(name << to_string(lattice.rule) << " " << lattice.p << ", q = " << spec.model.q << ", "
                   << to_string(spec.local) << ", " << ranks << " ranks");
-        // Routes alternate, since their effect does not depend on the case.
+        // One route per case, in rotation: the result must not depend on the route.
         const auto route = kRoutes[++turn % 3];
         with_ranks(
             ranks, graph, spec, on(0),
@@ -66,7 +66,7 @@ TEST_CASE("bytespin over ranks on CUDA: same sweeps as one process on the CPU", 
               {1, 2, 3, 7}, 2);
 }
 
-// The last row of tiles is full or not; there are more rows than ranks or as many.
+// Lattices with and without a full last row of tiles, with as many rows of tiles as ranks or more.
 TEST_CASE("bytespin over ranks on CUDA: same Swendsen-Wang as one process on the CPU", "[gpu]") {
   check_ranks(lattice_cases({{64, 96}, {192, 70}, {64, 10, 12}, {64, 4, 6, 6}}),
               {{1, 2}, {0, 1}, {0, 19}}, {1, 2, 3}, 2);

@@ -1,8 +1,8 @@
 // Cluster sums with weights (sum n w, sum w^2) of bare lattices (lattices without their shortcuts)
 // against enumeration of the states: <M D> and <D^2> with D = sum w s. Sums over pairs of clusters
 // of two replicas are compared with sums of <s_i s_j>^2. Errors come from 384 independent replicas.
-// 48 checks with |z| < 4: a correct engine fails for 2 of 1000 choices of the seeds, which are
-// fixed.
+// There are 48 checks with |z| < 4. A correct engine would fail for 2 of 1000 choices of the seeds,
+// which are fixed.
 #include <array>
 #include <cmath>
 

@@ -57,7 +57,7 @@ TEST_CASE("bytespin engine: Houdayer moves equal enumeration") {
   Scores scores;
   std::uint64_t seed = 62000;
   const auto updates = houdayer_updates();
-  for (const CoupledCase& one : coupled_cases()) {  // the updates take turns
+  for (const CoupledCase& one : coupled_cases()) {  // each with one update, in rotation
     if (one.model.is_potts()) continue;
     ++seed;
     CoupledStates states{one};

@@ -211,7 +211,8 @@ TEST_CASE("multispin couplings: CUDA and the CPU continue stopped calls", "[gpu]
   }
 }
 
-TEST_CASE("multispin couplings: wide packs of words flip the same clusters on CUDA", "[gpu]") {
+// 307 200 cells of a colour and eight word groups: the words of up to eight groups are interleaved.
+TEST_CASE("multispin couplings: interleaved words make the moves of the CPU on CUDA", "[gpu]") {
   const Graph graph = build_graph({{1024, 600}, 0.05, Rule::rewire, 7});
   for (const auto cluster : {ClusterUpdate::wolff, ClusterUpdate::swendsen_wang}) {
     for (const Model& model : {pm(), in_field(0.01)}) {

@@ -1,6 +1,6 @@
-// The multispin engine with couplings 1 and -1 and fields of one magnitude. It is compared with
-// exact enumeration and, bit by bit, with a slow reference: local and cluster updates. Results do
-// not depend on threads and restarts. Replica exchange and Houdayer moves. The antiferromagnet
+// The multispin engine with couplings 1 and -1 and fields of one magnitude, with local and cluster
+// updates, replica exchange and Houdayer moves. It is compared with exact enumeration and, bit by
+// bit, with a slow reference. Results do not depend on threads and restarts. The antiferromagnet
 // equals a ferromagnet with one sublattice flipped.
 #include <xxhash.h>
 
@@ -227,7 +227,7 @@ TEST_CASE("multispin trajectories with couplings do not depend on threads, stops
           Schedule{2, 0, false, true}, Schedule{2, 1, true, true}}) {
       EngineSpec spec;
       spec.model = one.model;
-      // Both cluster updates take turns.
+      // Each cluster update occurs with some of the schedules.
       spec.cluster = schedule.local == 0 || schedule.houdayer ? ClusterUpdate::swendsen_wang
                                                               : ClusterUpdate::wolff;
       spec.betas = {0.3, 0.8, 0.5, 1.1};
@@ -268,7 +268,7 @@ TEST_CASE("multispin updates of clusters of one word group do not depend on thre
       spec.cluster = cluster;
       for (const Schedule schedule : {Schedule{1, 0, false, true}, Schedule{0, 0, false, true},
                                       Schedule{1, 2}, Schedule{0, 3}}) {
-        // Options take turns.
+        // Different engines of the run have different options.
         const std::vector<EngineOptions> threads{with_form(1, WolffForm::sparse),
                                                  with_form(3, WolffForm::dense),
                                                  with_form(3, WolffForm::sparse)};

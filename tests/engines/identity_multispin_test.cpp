@@ -262,7 +262,7 @@ TEST_CASE("multispin engine: one call or several are equal, and foreign states a
   }
 }
 
-// Antiferromagnets store the spins of one colour turned over.
+// The engine stores an antiferromagnet with the spins of one colour reversed.
 TEST_CASE("multispin engine: given spins") {
   for (const auto kind : {CouplingKind::ferromagnet, CouplingKind::antiferromagnet}) {
     for (const double p : {0.0, 0.1}) {

@@ -71,7 +71,7 @@ class Place:
             "[2.5]", "[2.0, 2.5, 3.0]"))
         (self.folder / "a.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
             "[2.5]", "[2.0, 2.5, 3.0]").replace("equilibrate = 2\n", ""))
-        # With added bonds, for which the tree condition measures least.
+        # Rule add, for which the tree condition needs the fewest measurements.
         (self.folder / "b.toml").write_text(STUDY.replace("[4]", "[4, 6]").replace(
             "p = [0.1]", "p = [0.3]\nrule = 'add'").replace(
             "[2.5]", "[2.0, 2.5, 3.0]\ntarget_error = 0.05\nmethod = 'both'"))
@@ -210,13 +210,13 @@ class EveryCall(unittest.TestCase):
                         for k in self.places("pthread_create", 6)], (0, 69, 74))
 
     def test_a_library_in_c_that_is_refused_memory(self):
-        """Each allocation of a digest or a compressor; they are few."""
+        """Each of the few allocations of a digest or a compressor fails once."""
         self.check_all([f"c_malloc:{k}:{errno.ENOMEM}" for k in self.places("c_malloc", 60)],
                        (0, 69))
 
     def refuse_memory(self, words, most, result):
-        """Lets single allocations of a command fail, and all from a given one on. `most` = 1: the
-        one in the middle."""
+        """Lets the k-th allocation of a command fail, alone or with all later ones, for about
+        `most` values of k. If `most` is 1, k is in the middle."""
         with tempfile.TemporaryDirectory(prefix="rewise-calls-") as folder:
             place = Place(folder)
             counts = place.folder / "counts"
@@ -264,14 +264,15 @@ class EveryCall(unittest.TestCase):
         self.refuse_memory(RUN, 16, result)
 
     def test_tc_whose_threads_are_refused_memory(self):
-        """With pilot runs that search for equilibrium."""
+        """The study has pilot runs that search for equilibrium."""
         self.refuse_memory(THREADS, 8, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_whose_memory_is_refused(self):
         self.refuse_memory(TC, 8, lambda place, done: (place.result(), done.stdout))
 
     def test_tc_by_two_ways_side_by_side_whose_memory_is_refused(self):
-        # (The tree condition takes seconds; its smallest lattices are large.)
+        # Few faults, because the tree condition takes seconds: even its smallest lattices are
+        # large.
         self.refuse_memory(BOTH, 1, lambda place, done: (place.result(), done.stdout))
 
     def test_two_processes_one_of_which_fails(self):
@@ -291,7 +292,7 @@ class EveryCall(unittest.TestCase):
                         before = place.result()
                     end = time.monotonic() + 60
                     while stopped and first.poll() is None and time.monotonic() < end:
-                        os.kill(first.pid, signal.SIGCONT)  # it may reach its call only now
+                        os.kill(first.pid, signal.SIGCONT)  # again: it may stop only now
                         time.sleep(0.05)
                     first = place.end(first)
                 told = (f"{fault}: status {first.returncode} and {second.returncode}\n"
@@ -354,7 +355,8 @@ class EveryCall(unittest.TestCase):
                 done = place.run(limit=limit)
                 self.assertEqual(done.returncode, 74, limit)
                 self.assertIn("standard output could not be written", done.stderr)
-            done = place.run(limit="exec 2> err; ulimit -f 0")  # finished, so it writes no file
+            # The study is finished, so the only file that this run writes is its standard error.
+            done = place.run(limit="exec 2> err; ulimit -f 0")
             self.assertEqual((done.returncode, done.stdout), (0, self.out))
 
     def test_a_process_that_is_killed(self):

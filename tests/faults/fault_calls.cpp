@@ -1,5 +1,5 @@
-// A library for LD_PRELOAD that makes one call of a C library function fail, in whichever code it
-// is. (The table of system calls, src/store/syscalls.hpp, only covers calls by the store.)
+// A library for LD_PRELOAD that makes one call of a C library function fail, whatever code makes
+// the call. (The table of system calls, src/store/syscalls.hpp, only covers calls by the store.)
 //
 //   REWISE_FAULT=NAME:K:WHAT    affects the K-th call of NAME in the process, counted from 1; "K+":
 //                               also all later calls. WHAT is one of
@@ -13,8 +13,9 @@
 // NAME is one of kNames. A close() that fails closes the file nevertheless, as on Linux. "malloc"
 // stands for all allocations, including operator new, after the start of main(). Excluded are
 // allocations by HDF5 (also through the C library), because HDF5 1.10 crashes if they fail, and by
-// libgomp, which then ends the process with its own message and status. "c_malloc" stands for those
-// among them by libraries in C (c_libraries), which return a null pointer that rewise has to check.
+// libgomp, which then ends the process with its own message and status. "c_malloc" stands for the
+// allocations by `c_libraries` alone. These libraries then return a null pointer that rewise has to
+// check.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -156,7 +157,7 @@ struct Libraries {
   }
 };
 
-// Their allocations do not fail; HDF5 calls the C library.
+// Allocations by these libraries never fail. HDF5 also allocates through the C library.
 Libraries<3> exempt{{"/libhdf5", "/libc.so", "/libgomp"}};
 Libraries<3> c_libraries{{"/libxxhash", "/libdeflate", "/libexpat"}};
 

@@ -1,6 +1,6 @@
 // Writes the seed corpus of the fuzz target for task files into a folder: task_file_seeds FOLDER.
-// With a second argument K, runs the target on the seeds and on K random inputs (half of them
-// edits, half decisions; always the same ones). ctest runs this where there is no libFuzzer.
+// With a second argument K, runs the target on the seeds and on K pseudo-random inputs, which are
+// the same in every run: half of them are edits, half decisions. ctest runs this without libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

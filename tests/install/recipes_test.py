@@ -132,7 +132,7 @@ class Unpack(unittest.TestCase):
 
 
 class Jobs(unittest.TestCase):
-    """The job scripts with a fake Slurm: srun runs the program, which ends with 75 by a signal."""
+    """The job scripts with a fake Slurm. The program ends with status 75 at a signal."""
 
     def run_script(self, name, send=None,
                    program="trap 'exit 75' USR1 TERM; echo up; while :; do sleep 0.1; done"):

@@ -1,5 +1,5 @@
-// Sweeps in the shared memory of blocks (small systems), sweeps with one launch per colour (others)
-// and the CPU make the same moves. The size of a batch determines which of them runs.
+// Sweeps in the shared memory of blocks, sweeps with one launch per colour, and sweeps on the CPU
+// make the same moves. On CUDA, the size of the system and of the batch determines the kind.
 #include <cstdint>
 #include <memory>
 #include <numeric>

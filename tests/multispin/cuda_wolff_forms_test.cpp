@@ -39,7 +39,7 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-// Two calls, so that the second may choose another form than the first.
+// Two calls of advance(): the second one may choose another form than the first.
 Result result_of(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
                  const Schedule& schedule, std::uint64_t cycles) {
   auto engine = make_multispin_engine(graph, spec, options);

@@ -49,7 +49,7 @@ class SquareLattice(unittest.TestCase):
             v = math.tanh(beta)
             series = sum(c * v**n for n, c in enumerate(square_lattice.SERIES))
             self.assertAlmostEqual(size(beta) / series, 1, places=5)
-        # The critical amplitude, and what coefficients beyond the singular terms leave.
+        # The critical amplitude, and the coefficients that remain after the singular terms.
         t = 1e-6
         self.assertAlmostEqual(size(square_lattice.CRITICAL * (1 - t)) * t**1.75,
                                square_lattice.AMPLITUDE, places=5)
@@ -70,7 +70,7 @@ class SquareLattice(unittest.TestCase):
                 self.assertAlmostEqual(row["tree_error"], error, places=8)
                 if math.isfinite(row["z"]):
                     self.assertLess(abs(row["z"]), 3)
-        # What the first order neglects is within the error that is given.
+        # At larger p, the first order in p deviates from the table by less than its stated error.
         size = square_lattice.Susceptibility()
         for row in square:
             if row["rule"] != "add" and square_lattice.LARGEST < row["p"] < 0.011:
@@ -133,9 +133,9 @@ class TcTable(unittest.TestCase):
         for kind, group in tc_table.groups_of(rows):
             with self.subTest(kind=kind):
                 self.assertIn(tc_table.as_markdown(group), page)
-        # Chains: the matrices of the mean numbers of ways from site to site have the eigenvalues
-        # 1 + p - p^2/4 (rewire) and 1/2 + p + sqrt((1/2 - p)^2 + 4 p) (add), and for add the
-        # susceptibility exp(2/T) gives the same Tc.
+        # Chains: Tc follows from the largest eigenvalue of the matrix of mean numbers of paths from
+        # site to site, 1 + p - p^2/4 (rewire) or 1/2 + p + sqrt((1/2 - p)^2 + 4 p) (add). For add,
+        # the susceptibility exp(2/T) gives the same Tc.
         chains = [row for row in rows if row["dim"] == 1]
         self.assertGreaterEqual(len(chains), 6)
         for row in chains:

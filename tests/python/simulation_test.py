@@ -280,7 +280,7 @@ def test_restores_a_regular_lattice_without_its_graph(tmp_path):
     simulation.record(2)
     np.testing.assert_array_equal(back.spins, simulation.spins)
     np.testing.assert_array_equal(back.measure()["energy"], simulation.measure()["energy"])
-    assert back._graph is None  # is not made, since more than 2^32 - 1 sites allow no graph
+    assert back._graph is None  # not built, so that lattices of 2^32 and more sites can be restored
     assert back.graph.hash == simulation.graph.hash and "16x8" in repr(back)
 
 

@@ -40,11 +40,11 @@ def verdict(relation, *values):
 
 class Verdicts(unittest.TestCase):
     def test_what_was_not_reached_is_beyond_its_horizon(self):
-        # One run reaches equilibrium before the horizon of the other, which does not.
+        # One run reaches equilibrium before the horizon of the other run, which never reaches it.
         self.assertEqual(verdict("less", (2, 0.1), 1, NEVER, 5), "agrees")
         self.assertEqual(verdict("greater", (2, 0.1), 1, NEVER, 5), "disagrees")
         self.assertEqual(verdict("less", NEVER, 5, (2, 0.1), 1), "disagrees")
-        # The other run ended earlier, or less than two errors later.
+        # The run without equilibrium ended earlier, or less than two errors later.
         self.assertEqual(verdict("less", (9, 0.1), 1, NEVER, 5), "undecided")
         self.assertEqual(verdict("less", (4, 1), 1, NEVER, 5), "undecided")
         self.assertEqual(verdict("greater", NEVER, 1, (2, 0.1), 1), "undecided")

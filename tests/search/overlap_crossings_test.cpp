@@ -97,7 +97,7 @@ TEST_CASE("overlaps have no crossing without graphs, temperatures or a change of
   }
 }
 
-TEST_CASE("T_SG is what crossings that move with size tend to") {
+TEST_CASE("T_SG is the limit of crossings that move with the size") {
   std::vector<double> temperatures;
   for (int k = 0; k < 13; ++k) temperatures.push_back(1.2 + 0.05 * k);
   std::vector<SizeData> sizes;
@@ -116,8 +116,7 @@ TEST_CASE("T_SG is what crossings that move with size tend to") {
   CHECK(found.tc.fits[found.tc.chosen].fit.dof > 0);
 }
 
-TEST_CASE(
-    "a target of T_SG takes graphs where they lower the error, and ends where it is reached") {
+TEST_CASE("a target of T_SG adds graphs where they lower the error, and ends when it is reached") {
   std::vector<double> temperatures;
   for (int k = 0; k < 13; ++k) temperatures.push_back(1.2 + 0.05 * k);
   std::vector<SizeData> sizes;
@@ -219,7 +218,7 @@ TEST_CASE("replica exchange averaged over graphs: accepted fractions and round t
   CHECK(means->accepted[0].error == Approx(0.1));
   CHECK(means->accepted[1].value == Approx(0.4));
   CHECK(std::isnan(means->accepted[2].value));
-  size.plan.temperatures.push_back(3);  // tasks that were joined have no common exchange
+  size.plan.temperatures.push_back(3);  // joined tasks did not exchange replicas with each other
   CHECK_FALSE(exchange_means(size));
 }
 

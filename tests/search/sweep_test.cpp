@@ -508,7 +508,7 @@ TEST_CASE("in a field: m with its sign and dm/dh are exact in sweep and run") {
 
 // `run` would reject each of these networks: the series are too short to determine tau, and few
 // cycles were dropped before them.
-TEST_CASE("a sweep of a spin glass with short series has no values") {
+TEST_CASE("a sweep of a spin glass with short series has no values at low temperatures") {
   const auto swept = [](int equilibrate, int measure) {
     Workplace place;
     return sweep(place, fmt::format("[lattice]\ndim = 2\nsizes = [8]\np = [0.2]\ngraphs = 12\n"
@@ -571,7 +571,7 @@ TEST_CASE("tc of a spin glass: the same T_SG by one and two threads, stopped and
   CHECK(place.read("one/tc.csv").starts_with("p,tc,error,systematic,"));
 }
 
-TEST_CASE("tc with couplings refuses what neither way can do") {
+TEST_CASE("tc rejects studies of couplings that neither crossings nor the tree condition support") {
   const auto refused = [](const std::string& change, const std::string& what) {
     Workplace place;
     std::string text =
@@ -600,7 +600,7 @@ TEST_CASE("tc with couplings refuses what neither way can do") {
   refused("couplings = \"pm\"\n>", "a range without a count");
 }
 
-TEST_CASE("run chooses temperatures whose replicas exchange with the acceptance asked for") {
+TEST_CASE("run chooses temperatures at which replica exchange has the requested acceptance") {
   Workplace place;
   const auto accepted = [&](const std::string& options) {
     const Output output = place.run(

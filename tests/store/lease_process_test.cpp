@@ -78,8 +78,8 @@ TEST_CASE("an owner that was stopped loses its lease and replaces nothing when c
   LeaseOptions options;
   options.heartbeat = std::chrono::milliseconds(20);
   options.stale_after = std::chrono::milliseconds(400);
-  // The owner writes once, is stopped, and writes again when it is continued. Tested for both
-  // functions that write and for the one that removes.
+  // The owner writes once, is stopped, and changes files again when it is continued: by either of
+  // the two functions that write, or by the one that removes.
   for (const int way : {0, 1, 2}) {
     INFO("way " << way);
     int ends[2];

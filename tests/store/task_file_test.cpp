@@ -311,7 +311,8 @@ TEST_CASE("a file of the first format version still loads") {
   check_equal(loaded->task, sample_task());
 }
 
-// Writes the file for tests/store/data/task-v<n>.h5 when format n is final. Run it by its name.
+// Writes a file of the present format, to be kept as tests/store/data/task-v<n>.h5 when format n is
+// final. ctest does not run this case; run it by its name.
 TEST_CASE("record a file of the present format", "[.record]") {
   save_task("task-present.h5", sample_task());
 }

@@ -142,7 +142,7 @@ class Killed(Study):
             try:
                 process.wait(dice.uniform(0.005, 0.5))
                 self.assertEqual(self.end(process)[0], 0)
-                self.check_same("study", expected)  # the study ended before the kill: start anew
+                self.check_same("study", expected)  # ended before the kill: repeat with a new study
                 shutil.rmtree(self.place / "study")
                 studies += 1
             except subprocess.TimeoutExpired:
@@ -423,13 +423,13 @@ class Others(Study):
 
 
 class Stopped(Study):
-    """An owner that is stopped for longer than the lifetime of its lease."""
+    """A process that is stopped for longer than the lifetime of its lease."""
     measure = 1000  # so that a task lasts for several checkpoints
     short = {"REWISE_LEASE_SECONDS": "1.5"}
 
     def setUp(self):
         super().setUp()
-        # Without pilot runs, which look for temperatures and equilibrium.
+        # Temperatures and `equilibrate` are given, so that the study has no pilot runs.
         self.write("s.toml", lambda text: text.replace("graphs = 5", "graphs = 2").replace(
             "[run]", "temperatures = [2.5, 2.6, 2.7, 2.8, 2.9, 3.0]\nequilibrate = 50\n[run]"))
 

@@ -1,5 +1,5 @@
-// Improved estimators as control variates: the quantity by which they are reweighted, checked by
-// enumeration; they cause no bias and reduce noise.
+// Improved estimators as control variates. Enumeration checks the quantity by which they are
+// reweighted. They cause no bias and reduce noise.
 #include "src/study/graph_sample.hpp"
 
 #include <array>

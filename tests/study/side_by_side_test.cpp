@@ -1,6 +1,5 @@
-// What runs at the same time as a step of a study: the files of the previous step are written
-// (their errors are reported by the next step or at the end), and another thread runs tasks of the
-// study.
+// A step of a study runs while the files of the previous step are written, whose errors the next
+// step or the end of the study reports. Two threads may run tasks of one study at the same time.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>

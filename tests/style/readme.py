@@ -4,8 +4,8 @@ and that the files and headings to which they link exist.
     readme.py ROOT REWISE [PYTHON PACKAGES]
 
 README.md comes first, then the other files by name. The commands of each file run in a new folder
-that has only experiments/configs, so a reader can begin with any file. A study that an earlier file
-made by the same command, but for --no-plots, is copied there first: the command finds it done.
+that has only experiments/configs, so a reader can begin with any file. If an earlier file ran the
+same study command (apart from --no-plots), its finished study is copied to this folder first.
 
 Commands are in ```console blocks after "$ ", or in ```bash blocks, one per line (a backslash at the
 end continues a line). ```python blocks are run by PYTHON with PACKAGES on its path (the package

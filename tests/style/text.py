@@ -1,6 +1,6 @@
 """Checks text files: no tabs, no blanks at the end of lines, a newline at the end, at most 100
-columns. The length of a file is free. Listed as a note, not a fault: headers that only one file
-includes and that could be merged into it.
+columns. The length of a file is not limited. Headers that only one file includes, and that could be
+merged into it, are printed as a note, not as a fault.
 
     text.py ROOT
 """
@@ -17,7 +17,7 @@ TEXT_SUFFIXES = tree.SOURCE_SUFFIXES + (".py", ".toml", ".txt", ".cmake", ".in",
 SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu", "tests/run",
            "tests/bare", ".ci/run", ".ci/newer-compiler")
 COLUMNS = 100
-# Generated or external data, which nobody reads line by line.
+# Generated or external data, which is not checked.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
 
 
@@ -43,7 +43,7 @@ def line_faults(name, text):
 
 
 def name_faults(name, text):
-    """CMake splits the name of a test at these characters, and the parts match no test."""
+    """Test names with ; [ or ], at which CMake splits a name into parts that match no test."""
     return [f"{name}: the test \"{test}\" has one of ; [ ] in its name"
             for test in re.findall(r'TEST_CASE\(\s*"([^"]*)"', text) if set(";[]") & set(test)]
 

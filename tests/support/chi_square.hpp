@@ -18,7 +18,8 @@ struct ChiSquare {
   double p_value = 0;  // probability of a larger statistic if the expectation is true
 };
 
-// counts[k] against expected[k]; both sum to the same total (the last cell takes all the tail).
+// counts[k] against expected[k]; both sum to the same total (the last cell contains the whole
+// tail).
 inline ChiSquare chi_square(std::span<const double> counts, std::span<const double> expected) {
   std::vector<double> seen, mean;
   double c = 0, e = 0;
@@ -59,7 +60,7 @@ inline std::vector<double> binomial(unsigned n, double q) {
   return law;
 }
 
-// P(k), k = 0..last; the tail beyond is negligible where last >> mean.
+// P(k), k = 0..last. The tail beyond `last` is negligible if last >> mean.
 inline std::vector<double> poisson(double mean, unsigned last) {
   std::vector<double> law(last + 1);
   for (unsigned k = 0; k <= last; ++k) {

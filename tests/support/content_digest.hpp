@@ -1,4 +1,4 @@
-// A digest of what a task file holds. Equal digests mean equal results.
+// A digest of the contents of a task file. Equal digests mean equal results.
 #pragma once
 
 #include <fmt/format.h>

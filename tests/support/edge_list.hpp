@@ -12,7 +12,7 @@
 namespace rewise::oracle {
 
 struct Edge {
-  std::uint64_t id;    // the bond index that random draws are addressed with
+  std::uint64_t id;    // the bond index, part of the address of random draws
   std::uint32_t a, b;  // sites
 };
 

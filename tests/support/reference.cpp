@@ -90,7 +90,7 @@ void MultispinReference::local_sweep() {
           }
           bool flip = false;
           if (const double h = field_at(site); !field_.empty()) {
-            // Random fields: in terms of spins turned over where the field is negative.
+            // With random fields, the rule is applied to spins that are reversed where h < 0.
             const bool turned = h < 0 && spec_.model.interactions.random_field != RandomField::none;
             const bool up = (spin[site] != 0) != turned;
             const double local = (up ? sh : -sh) + (turned ? -h : h);

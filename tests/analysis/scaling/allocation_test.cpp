@@ -1,5 +1,5 @@
-// Allocation of work against optima that are known in closed form, within the coarseness of the
-// growth steps.
+// Allocation of work against optima that are known in closed form. Deviations up to the size of the
+// growth steps are accepted.
 #include "analysis/scaling/allocation.hpp"
 
 #include <algorithm>

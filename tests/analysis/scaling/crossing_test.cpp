@@ -23,7 +23,7 @@ TEST_CASE("a root is found where the curve falls, not where it rises") {
 }
 
 TEST_CASE("several roots: the one with the largest separation, or the nearest, is chosen") {
-  // Falls through zero at 1, rises at 1.5, falls at 3; the great area lies left of 3.
+  // Falls through zero at 1 and 3, rises at 1.5. The larger area lies left of the root at 3.
   const ArrayXd x = ArrayXd::LinSpaced(401, 0, 4);
   const ArrayXd y = -(x - 1) * (x - 1.5) * (x - 3);
   int roots = 0;

@@ -83,7 +83,7 @@ TEST_CASE("a shift that is not positive gives no exponent and is reported") {
   CHECK(local_exponents(shifts({}, {}, {2.27, 0})).p.size() == 0);
 }
 
-TEST_CASE("a law that is no pure power has a small Q and varying local exponents") {
+TEST_CASE("data that follow no pure power law give a small Q and varying local exponents") {
   std::vector<Value> tc;
   for (const double p : kP) {
     const double shift = 1.6 * std::pow(p, 4.0 / 7) * (1 - 0.8 * std::pow(p, 0.4));

@@ -118,8 +118,8 @@ TEST_CASE("two phases with an energy gap: first order, with its latent heat and 
   CHECK(found.temperature.error < 0.002);
   CHECK(found.fits[found.chosen].quantity == "susceptibility");
 
-  // A jump that first falls and then stays, as of small rewired lattices: no single power describes
-  // the three largest sizes.
+  // A latent heat that first falls with the size and then stays constant, as on small rewired
+  // lattices. No single power describes the three largest sizes.
   constexpr double factors[] = {1.7, 1.4, 1, 1.01};
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     sizes[k].latent_squared.value *= factors[k];
@@ -140,7 +140,7 @@ TEST_CASE("two phases with an energy gap: first order, with its latent heat and 
   CHECK(bent.order == Order::first);
   CHECK(std::abs(bent.latent_heat.value - 0.5) <
         4 * std::hypot(bent.latent_heat.error, bent.latent_systematic));
-  // One that still falls at the largest sizes, as N^-0.6, is undecided.
+  // A latent heat that still falls at the largest sizes, as N^-0.6, is undecided.
   constexpr double falling[] = {0.4, 0.9, 1, 0.66};
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const double factor = falling[k] / factors[k];
