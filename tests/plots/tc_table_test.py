@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise import square_lattice  # noqa: E402
+from rewise import plain_lattice  # noqa: E402
 from rewise.plots import tc_table, transition_table  # noqa: E402
 
 
@@ -38,64 +38,89 @@ SECOND = study(2, "rewire", {0.01: (None, None, 2.1, 1e-4), 1.0: (None, None, No
 THIRD = study(3, "add", {0.1: (4.9, 1e-3, 4.903, 1e-3)}, tc0=4.5)
 
 
-class SquareLattice(unittest.TestCase):
-    def test_quantities_of_the_plain_lattice(self):
+class PlainLattice(unittest.TestCase):
+    def test_quantities_of_the_square_lattice(self):
+        square = plain_lattice.plain_lattice(2)
         # Kaufman's energies of the 128 x 128 torus, far from Tc.
         for temperature, energy in ((2.4, -1.2039748021), (3.0, -0.8173095925)):
-            self.assertAlmostEqual(square_lattice.bond_energy(1 / temperature), -energy / 2,
+            self.assertAlmostEqual(square.bond_energy(1 / temperature), -energy / 2,
                                    places=6 if temperature < 3 else 9)
-        size = square_lattice.Susceptibility()
-        for beta in (0.02, 0.1, 0.2):  # here the series converges
-            v = math.tanh(beta)
-            series = sum(c * v**n for n, c in enumerate(square_lattice.SERIES))
-            self.assertAlmostEqual(size(beta) / series, 1, places=5)
         # The critical amplitude, and the coefficients that remain after the singular terms.
         t = 1e-6
-        self.assertAlmostEqual(size(square_lattice.CRITICAL * (1 - t)) * t**1.75,
-                               square_lattice.AMPLITUDE, places=5)
-        for n in range(12, len(square_lattice.SERIES)):
-            self.assertLess(abs(size.rest[n]) * n**2, 0.3)
+        self.assertAlmostEqual(square.susceptibility(square.beta_c * (1 - t)) * t**1.75,
+                               plain_lattice.AMPLITUDE, places=5)
+        for n in range(12, len(plain_lattice.SERIES[2])):
+            self.assertLess(abs(square.rest[n]) * n**2, 0.3)
+
+    def test_quantities_of_the_other_lattices(self):
+        for dim in (2, 3, 4):
+            lattice = plain_lattice.plain_lattice(dim)
+            for beta in (0.02, 0.05):  # here the series converge
+                v = math.tanh(beta)
+                series = sum(c * v**n for n, c in enumerate(plain_lattice.SERIES[dim]))
+                self.assertAlmostEqual(lattice.susceptibility(beta) / series, 1, places=5)
+                # ln Z to order v^6: squares and rings of six bonds, per site.
+                squares, rings = dim * (dim - 1) / 2, dim * (dim - 1) * (1 + 8 * (dim - 2) / 3)
+                energy = v + (1 - v * v) / dim * (4 * squares * v**3 + 6 * rings * v**5)
+                self.assertAlmostEqual(lattice.bond_energy(beta), energy, delta=1000 * dim * v**7)
+        # Coefficients that do not determine the amplitudes, which are all about 2.
+        for dim, first in ((3, 13), (4, 11)):
+            for rest in plain_lattice.plain_lattice(dim).x.rest[first:]:
+                self.assertLess(abs(rest), 3e-6)
+        # The amplitude and the bond energy of tc_table, from other sources.
+        cubic = plain_lattice.plain_lattice(3)
+        tc, gamma, amplitude, bond = tc_table.REGULAR[3]
+        at = cubic.beta_c * (1 - 1e-9)
+        self.assertAlmostEqual(cubic.bond_energy(at), bond, places=3)
+        self.assertAlmostEqual(cubic.susceptibility(at) * 1e-9**gamma, amplitude, places=3)
+        self.assertAlmostEqual(1 / cubic.beta_c, tc, places=6)
+        # Simulations of 16^4 sites: 0.17354(6) and 0.15190(4).
+        for temperature, energy in ((7.0, 0.17354), (7.6, 0.15190)):
+            self.assertAlmostEqual(plain_lattice.plain_lattice(4).bond_energy(1 / temperature),
+                                   energy, delta=1e-4)
 
     def test_table_of_results(self):
         rows = tc_table.rows_of(tc_table.summaries_of_table(RESULTS / "tc-table.csv"))
-        square = [row for row in rows if row["dim"] == 2]
         # The values of the table, and crossings, which are independent of the tree condition.
-        computed = [row for row in square
-                    if row["rule"] == "add" or row["p"] < square_lattice.LARGEST]
-        self.assertGreater(len(computed), 20)
+        def is_computed(row):
+            return row["dim"] > 1 and (row["rule"] == "add"
+                                       or row["p"] <= plain_lattice.LARGEST[row["dim"]])
+
+        computed = [row for row in rows if is_computed(row)]
+        self.assertEqual({row["dim"] for row in computed if row["p"] == 1e-6}, {2, 3, 4})
+        self.assertGreater(len(computed), 80)
         for row in computed:
-            with self.subTest(rule=row["rule"], p=row["p"]):
-                value, error = square_lattice.tc_with_error(row["rule"], row["p"])
+            with self.subTest(dim=row["dim"], rule=row["rule"], p=row["p"]):
+                value, error, shift = plain_lattice.tc_with_errors(row["dim"], row["rule"],
+                                                                   row["p"])
                 self.assertAlmostEqual(row["tree"], value, places=8)
                 self.assertAlmostEqual(row["tree_error"], error, places=8)
+                self.assertAlmostEqual(row["shift_error"], shift, places=8)
                 if math.isfinite(row["z"]):
                     self.assertLess(abs(row["z"]), 3)
-        # At larger p, the first order in p deviates from the table by less than its stated error.
-        size = square_lattice.Susceptibility()
-        for row in square:
-            if row["rule"] != "add" and square_lattice.LARGEST < row["p"] < 0.011:
-                with self.subTest(rule=row["rule"], p=row["p"]):
-                    value = square_lattice.critical_temperature(row["rule"], row["p"], size)
+        # The critical amplitude, and the coefficients that remain after the singular terms.
                     self.assertLess(abs(value - row["tree"]),
                                     0.5 * row["p"] * row["shift"] + 2 * row["tree_error"])
 
     def test_limit_of_small_p(self):
-        size = square_lattice.Susceptibility()
-        for rule, p in (("add", 1e-8), ("rewire", 1e-8), ("swap", 1e-8)):
-            shift = square_lattice.critical_temperature(rule, p, size) - 2 / math.log(1 + 2**0.5)
-            self.assertAlmostEqual(shift / p**(4 / 7) / tc_table.limiting_amplitude(2, rule), 1,
-                                   places=3)
+        for dim, rule, places in ((2, "add", 3), (2, "rewire", 3), (2, "swap", 3), (3, "add", 2)):
+            lattice = plain_lattice.plain_lattice(dim)
+            shift = plain_lattice.critical_temperature(rule, 1e-8, lattice) - 1 / lattice.beta_c
+            limit = tc_table.limiting_amplitude(dim, rule)
+            self.assertAlmostEqual(shift / 1e-8**(1 / tc_table.REGULAR[dim][1]) / limit, 1,
+                                   places=places)
 
     def test_a_table_for_tc_table(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder, "exact.csv")
             with contextlib.redirect_stdout(io.StringIO()) as said:
-                square_lattice.main([str(RESULTS / "tc-table.csv"), "--p", "2e-6",
-                                     "--out", str(out)])
-            self.assertIn("swap 2e-06: 2.27", said.getvalue())
+                plain_lattice.main([str(RESULTS / "tc-table.csv"), "--p", "2e-6", "1.000001e-6",
+                                    "--out", str(out)])
+            self.assertIn("2D swap 2e-06: 2.27", said.getvalue())
             rows = tc_table.rows_of(tc_table.summaries_of_table(out))
-            self.assertEqual({row["dim"] for row in rows}, {2})
-            self.assertEqual(sum(row["p"] == 2e-6 for row in rows), 3)
+            self.assertEqual({row["dim"] for row in rows}, {2, 3, 4})
+            self.assertEqual(sum(row["p"] == 2e-6 for row in rows), 9)
+            self.assertNotIn(1.000001e-6, [row["p"] for row in rows])  # 1e-6 of the table
 
 
 class TcTable(unittest.TestCase):
@@ -118,6 +143,22 @@ class TcTable(unittest.TestCase):
         self.assertNotEqual(rows[1]["exponent"], rows[1]["exponent"])  # no Tc at the next p
         unknown = dict(FIRST, best={"tc0": None})  # Tc(0) is taken from the other study
         self.assertEqual(tc_table.rows_of([SECOND, unknown])[0]["shift"], first["shift"])
+
+    def test_error_of_a_shift_without_that_of_tc0(self):
+        computed = study(3, "add", {1e-6: (None, None, 4.501, 1e-5)}, tc0=4.5)
+        computed["points"][0]["tree"]["tc"]["shift_error"] = 1e-6
+        simulated = study(3, "add", {0.1: (None, None, 4.9, 1e-3)}, tc0=4.5)
+        for summary in (computed, simulated):
+            summary["best"]["tc0"]["error"] = 9e-6
+        rows = tc_table.rows_of([computed, simulated])
+        self.assertEqual(rows[0]["shift_error"], 1e-6)
+        self.assertAlmostEqual(rows[1]["shift_error"], math.hypot(1e-3, 9e-6))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "t.csv")
+            path.write_text(tc_table.as_csv(rows), encoding="utf-8")
+            again = tc_table.summaries_of_table(path)
+            self.assertAlmostEqual(again[0]["best"]["tc0"]["error"], math.hypot(1e-5, 1e-6), 6)
+            self.assertEqual(tc_table.rows_of(again)[0]["shift_error"], 1e-6)
 
     def test_limiting_amplitudes(self):
         # Square lattice by hand: t = sqrt 2 - 1, f = 0.82843, t^2 g^2 = 0.029437.

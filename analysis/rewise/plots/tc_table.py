@@ -25,9 +25,10 @@ RULES = ("rewire", "add", "swap")
 HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
 # The plain lattice: Tc, gamma, amplitude of <M^2>/N = amplitude (1 - Tc/T)^-gamma above Tc, and
 # <s_i s_j> of a bond at Tc. Square lattice: exact, but for the amplitude (Barouch, McCoy & Wu
-# 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Butera & Comi 1997; Hasenbusch 2010.
+# 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Hasenbusch 2010; the amplitude belongs to this
+# gamma (plain_lattice.py).
 REGULAR = {2: (2 / np.log(1 + 2**0.5), 7 / 4, 0.9625817, 2**-0.5),
-           3: (4.5115232, 1.237075, 1.11, 0.3302022)}
+           3: (4.5115232, 1.2370755, 1.1231, 0.3302022)}
 MARKERS = {1: "s", 2: "o", 3: "^", 4: "D"}  # of dimensions
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
@@ -36,8 +37,9 @@ COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_err
 def rows_of(summaries):
     """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". Of all
     studies, the most precise value of each method is taken. Tc is the value of the more precise
-    method. The exponent is that of the shift between this p and the next one that is at least 1.5
-    times as large (kept as next_p)."""
+    method. The error of the shift contains that of Tc(0), unless it is known to be less than the
+    error of Tc (`shift_error`), because Tc was computed from Tc(0). The exponent is that of the
+    shift between this p and the next one that is at least 1.5 times as large (kept as next_p)."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
@@ -46,8 +48,9 @@ def rows_of(summaries):
         if kind not in regular or np.isfinite(tc0[0]):
             regular[kind] = tc0
         for point in summary["points"]:
-            values = {"crossings": whole(point.get("tc")),
-                      "tree": whole((point.get("tree") or {}).get("tc"))}
+            tree = (point.get("tree") or {}).get("tc")
+            values = {"crossings": (*whole(point.get("tc")), np.nan),
+                      "tree": (*whole(tree), (tree or {}).get("shift_error", np.nan))}
             have = at.setdefault((*kind, point["p"]), values)
             for method, value in values.items():
                 if np.isfinite(value[1]) and not have[method][1] <= value[1]:
@@ -70,11 +73,14 @@ def summaries_of_table(path):
             summary = found.setdefault(kind, {"lattice": {"dim": kind[0], "rule": kind[1]},
                                               "points": []})
             if np.isfinite(number["shift"]):
-                error = max(number["shift_error"]**2 - number["tc_error"]**2, 0.0)**0.5
+                error = abs(number["shift_error"]**2 - number["tc_error"]**2)**0.5
+                before = summary.get("best", {"tc0": {"error": 0.0}})["tc0"]["error"]
                 summary["best"] = {"tc0": {"value": number["tc"] - number["shift"],
-                                           "error": error}}
+                                           "error": max(error, before)}}
             crossings, tree = ({"value": number[name], "total_error": number[f"{name}_error"]}
                                for name in ("crossings", "tree"))
+            if row["method"] == "tree" and number["shift_error"] < number["tc_error"]:
+                tree["shift_error"] = number["shift_error"]
             summary["points"].append({"p": number["p"], "tc": crossings, "tree": {"tc": tree}})
     return list(found.values())
 
@@ -87,14 +93,16 @@ def rows_of_kind(kind, at, regular):
     rows = []
     for p in sorted(key[2] for key in at if key[:2] == kind and key[2] > 0):
         values = at[(*kind, p)]
-        (c, c_error), (t, t_error) = values["crossings"], values["tree"]
+        (c, c_error, _), (t, t_error, _) = values["crossings"], values["tree"]
         method = min(values, key=lambda name: np.nan_to_num(values[name][1], nan=np.inf))
-        tc, error = values[method]
+        tc, error, shift_error = values[method]
+        if not shift_error < error:
+            shift_error = np.hypot(error, regular[1])
         rows.append({"dim": kind[0], "rule": kind[1], "p": p, "crossings": c,
                      "crossings_error": c_error, "tree": t, "tree_error": t_error,
                      "z": (t - c) / np.hypot(t_error, c_error), "tc": tc, "tc_error": error,
                      "method": method if np.isfinite(error) else "",
-                     "shift": tc - regular[0], "shift_error": np.hypot(error, regular[1]),
+                     "shift": tc - regular[0], "shift_error": shift_error,
                      "next_p": np.nan, "exponent": np.nan, "exponent_error": np.nan})
     for index, row in enumerate(rows):
         after = next((other for other in rows[index:] if other["p"] >= 1.5 * row["p"]), None)
