@@ -21,8 +21,10 @@ namespace rewise {
 struct TreeRow {
   Eigen::ArrayXd mm, md, dd, bond, size;  // [T] as of TreeTable
   Eigen::VectorXd counts;                 // control variates
-  double hot_less_cold = 0;  // relative difference of size between the starts, over temperatures
-  double thermal = 0;        // relative variance of mm between replicas or pairs, mean over T
+  // Relative difference of `size` between hot and cold starts, over all temperatures. The error
+  // follows from the replicas of each start.
+  Value hot_less_cold;
+  double thermal = 0;  // relative variance of mm between replicas or pairs, mean over T
 };
 
 // The search for one p.

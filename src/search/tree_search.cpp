@@ -38,7 +38,8 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto& weights = pairs ? data.pair_weight : data.cluster_weight;
   const std::size_t samples = pairs ? replicas / 2 : replicas;
   const double of_sample = each * static_cast<double>(replicas / samples);
-  double hot = 0, cold = 0;
+  std::vector<double> of_start[2];  // [cold, hot][replica], sums over clusters
+  for (auto& start : of_start) start.resize(replicas / 2);
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     const auto at = static_cast<Eigen::Index>(t);
     Eigen::ArrayXd by_sample = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(samples));
@@ -46,7 +47,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
       for (std::size_t r = 0; r < replicas; ++r) {
         const auto size = static_cast<double>(data.cluster_size.at(t, n, r));
         row.size(at) += size * each;
-        (r % 2 == 1 ? hot : cold) += size;
+        of_start[r % 2][r / 2] += size;
         row.bond(at) +=
             static_cast<double>(data.bond_sum.at(t, n, r)) /
             (static_cast<double>(data.graph.bonds) * static_cast<double>(replicas * times));
@@ -65,7 +66,9 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
     row.thermal += (by_sample / by_sample.mean() - 1).square().sum() /
                    static_cast<double>(samples * (samples - 1) * data.temperature.size());
   }
-  row.hot_less_cold = (hot - cold) / (hot + cold);
+  const Value cold = mean_and_error(of_start[0]), hot = mean_and_error(of_start[1]);
+  const double sum = hot.value + cold.value;
+  row.hot_less_cold = {(hot.value - cold.value) / sum, std::hypot(hot.error, cold.error) / sum};
 }
 
 // Combines the points of both orders: returns the one with the higher temperature, and the other

@@ -177,7 +177,7 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
           row.size(t) = row.mm(t);
         }
         row.counts = Eigen::VectorXd::Zero(kBareCounts);
-        row.hot_less_cold = 0.01 * dice.normal();
+        row.hot_less_cold = {0.01 * dice.normal(), 0.01};
         row.thermal = 1e-4;
         search.rows.push_back(std::move(row));
       }
@@ -203,7 +203,7 @@ TEST_CASE("tree condition: without equilibrium the updates are doubled, finally 
     CHECK(search.equilibrate == first << step);
     search.rows.resize(search.graphs);
     for (std::size_t g = 0; g < search.rows.size(); ++g) {
-      search.rows[g].hot_less_cold = 0.1 + 1e-3 * static_cast<double>(g % 2);
+      search.rows[g].hot_less_cold = {0.1 + 0.05 * static_cast<double>(g % 2), 0.02};
     }
     decide_tree(search);
     REQUIRE(step < 20);
