@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/scaling/regular_lattice.hpp"
 #include "analysis/series/distributions.hpp"
 #include "src/base/constants.hpp"
 
@@ -40,20 +41,6 @@ double normal_mean(const F& f) {
   }
   return sum / weights;
 }
-
-// [dim] -d ln Tc / d q of the regular lattice for a small fraction q of removed bonds
-constexpr double kFall[] = {0, 0, 1.33, 1.1, 1.06};
-
-// Tc, gamma and amplitude of X_MM = amplitude |1 - Tc/T|^-gamma of the regular lattice. Square:
-// exact, nu = 1; cubic: Butera & Comi 1997; four dimensions: mean field without its logarithm.
-struct Regular {
-  double tc, gamma, amplitude, nu, length;  // length: that of the correlation length
-};
-constexpr Regular kRegular[] = {{0, 0, 0, 0, 0},
-                                {0, 1, 1, 1, 1},
-                                {2.269185314213022, 1.75, 0.9625817, 1, 0.5672963},
-                                {4.5115232, 1.2371, 1.11, 0.629912, 0.5027},
-                                {6.6803, 1, 1.0, 0.5, 0.354}};
 
 // Polynomial coefficients in u, after a known second derivative was subtracted.
 Eigen::VectorXd fit_polynomial(const Eigen::ArrayXd& u, const Eigen::ArrayXd& y, int order) {
@@ -222,7 +209,10 @@ double across_removed_bond(const TreeRule& rule, double beta, double bond) {
   return without(bond + t * (1 - t * t) / std::pow(1 + t * g, 3) * variance);
 }
 
-double tc_per_removed(const TreeRule& rule) { return kRegular[rule.dim].tc * kFall[rule.dim]; }
+double tc_per_removed(const TreeRule& rule) {
+  const RegularLattice& lattice = regular_lattice(rule.dim);
+  return lattice.tc().value * lattice.dilution;
+}
 
 BareAverages bare_chain(const TreeRule& rule, double beta) {
   const double t = std::tanh(beta), u = (rule.is_glass() ? t * t : t) * bond_stays(rule);
@@ -241,20 +231,18 @@ double chain_tc(const TreeRule& rule) {
 
 double bare_correlation_length(int dim, double mm) {
   if (dim == 1) return 0.5 * std::max(mm, 1.0);
-  const Regular& lattice = kRegular[dim];
-  return lattice.length * std::pow(mm / lattice.amplitude, lattice.nu / lattice.gamma);
+  const RegularLattice& lattice = regular_lattice(dim);
+  return lattice.correlation_length *
+         std::pow(mm / lattice.susceptibility, lattice.nu / lattice.gamma);
 }
 
 double regular_mm(int dim, double temperature, TreeOrder order) {
   const bool glass = order == TreeOrder::spin_glass;
   if (dim == 1) return std::exp(2 / temperature) / (glass ? 2 : 1);
-  const Regular& lattice = kRegular[dim];
-  if (glass) {
-    // Sum over r of <s_0 s_r>^2 ~ |1 - Tc/T|^-((4 - d - 2 eta) nu); four dimensions: a logarithm.
-    constexpr double amplitude[] = {0, 0, 0.27, 0.7, 1.2}, power[] = {0, 0, 1.5, 0.584, 0.1};
-    return std::max(1.0, amplitude[dim] * std::pow(1 - lattice.tc / temperature, -power[dim]));
-  }
-  return lattice.amplitude * std::pow(1 - lattice.tc / temperature, -lattice.gamma);
+  const RegularLattice& lattice = regular_lattice(dim);
+  const double above = 1 - lattice.tc().value / temperature;
+  if (glass) return std::max(1.0, lattice.squares * std::pow(above, -lattice.squares_exponent));
+  return lattice.susceptibility * std::pow(above, -lattice.gamma);
 }
 
 double tree_finite_size(double ratio, TreeOrder order) {
@@ -262,7 +250,8 @@ double tree_finite_size(double ratio, TreeOrder order) {
 }
 
 double bare_reference(const TreeRule& rule) {
-  return kRegular[rule.dim].tc * std::max(0.0, 1 - kFall[rule.dim] * (1 - bond_stays(rule)));
+  const RegularLattice& lattice = regular_lattice(rule.dim);
+  return lattice.tc().value * std::max(0.0, 1 - lattice.dilution * (1 - bond_stays(rule)));
 }
 
 double tree_coordinate(const TreeRule& rule, double temperature) {

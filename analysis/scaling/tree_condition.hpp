@@ -107,11 +107,10 @@ BareAverages bare_chain(const TreeRule& rule, double beta);
 double chain_tc(const TreeRule& rule);
 
 // Correlation length of a bare lattice from its X_MM, by the amplitudes of the regular lattice
-// (one dimension: exact; d = 2: exact; 3: Butera & Comi, Phys. Rev. B 56, 8212 (1997); 4: mean
-// field). This is precise enough to choose the size of a bare lattice.
+// (regular_lattice.hpp). This is precise enough to choose the size of a bare lattice.
 double bare_correlation_length(int dim, double mm);
 // Rough X_MM of the regular lattice at T: the leading power with the same amplitudes, or, for the
-// spin glass, with measured ones.
+// spin glass, the sum of squared correlations.
 double regular_mm(int dim, double temperature, TreeOrder order = TreeOrder::ferromagnet);
 
 // Upper bound 4 exp(-ratio) of the relative finite-size effect on lambda, for a lattice of L =

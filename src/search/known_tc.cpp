@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "analysis/scaling/regular_lattice.hpp"
+
 namespace rewise {
 namespace {
 
@@ -79,29 +81,16 @@ Table table_of(int dim, Rule rule) {
 
 }  // namespace
 
-std::optional<Value> regular_tc_value(int dim) {
-  switch (dim) {
-    case 2:
-      return Value{2.269185314213022, 0};
-    case 3:  // beta = 0.221654626(5): Ferrenberg, Xu & Landau 2018
-      return Value{4.5115232, 1e-7};
-    case 4:  // beta = 0.149693785(10): Lundow & Markstrom, Nucl. Phys. B 993, 116256 (2023)
-      return Value{6.6803041, 4.5e-7};
-    default:
-      return std::nullopt;
-  }
-}
-
 std::optional<double> near_tc(int dim, Rule rule, double p) {
   const Table known = table_of(dim, rule);
   if (known.empty()) return std::nullopt;
-  const double regular = regular_tc_value(dim)->value;
+  const RegularLattice& lattice = regular_lattice(dim);
+  const double regular = lattice.tc().value;
   if (p == 0) return regular;
   const auto rounded = [](double tc) { return std::round(1e4 * tc) / 1e4; };
   if (p < known.front().p) {
-    constexpr double one_over_gamma[] = {0, 0, 4.0 / 7, 1 / 1.2372, 1};
     const double shift = known.front().tc - regular;
-    return rounded(regular + shift * std::pow(p / known.front().p, one_over_gamma[dim]));
+    return rounded(regular + shift * std::pow(p / known.front().p, 1 / lattice.gamma));
   }
   if (p >= known.back().p) return rounded(known.back().tc);
   // Interpolates log(shift) by a cubic polynomial in log(p) through the four points around p.

@@ -4,20 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "analysis/series/statistics.hpp"
 #include "graphs/graph.hpp"
 
 namespace rewise {
 
-// Tc of Ising spins on the regular lattice of two to four dimensions, exact or published.
-std::optional<Value> regular_tc_value(int dim);
-
 // Tc(p) of Ising spins for rules `rewire`, `add` and `swap` in two to four dimensions, with a
-// relative error of at most kNearTcError: interpolated results of the tree condition
+// relative error of at most 5e-4: interpolated results of the tree condition
 // (experiments/results/tc-table.csv). Below the smallest p of the table, the shift scales as
 // p^(1/gamma) (Hastings 2003). Rounded to 1e-4. Empty for other rules and dimensions.
 std::optional<double> near_tc(int dim, Rule rule, double p);
-inline constexpr double kNearTcError = 5e-4;
 
 // Exact Tc of Potts spins with q states on the square lattice at p = 0: 1 / ln(1 + sqrt q). Empty
 // elsewhere, where it is unknown.

@@ -1,4 +1,5 @@
 #include "src/search/tc_analysis.hpp"
+#include "analysis/scaling/regular_lattice.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "analysis/scaling/regular_lattice.hpp"
 #include "src/base/all_cores.hpp"
 #include "src/search/crossings.hpp"
 #include "src/search/known_tc.hpp"
@@ -240,10 +242,9 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
     result.tc0 = {*exact, 0};
     result.tc0_source = "exact";
   } else if (config.dim() == 3) {
-    // beta_c = 0.221654626(5), Ferrenberg, Xu & Landau 2018.
-    constexpr double beta = 0.221654626, error = 5e-9;
+    const Value tc = regular_lattice(3).tc();
     const double unit = config.model.is_potts() ? 0.5 : 1;  // two states: Ising, 2 beta
-    result.tc0 = {unit / beta, unit * error / (beta * beta)};
+    result.tc0 = {unit * tc.value, unit * tc.error};
     result.tc0_source = "published";
   } else if (result.measured_tc0) {
     result.tc0 = *result.measured_tc0;

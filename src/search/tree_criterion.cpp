@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analysis/scaling/regular_lattice.hpp"
 #include "analysis/series/statistics.hpp"
-#include "src/search/known_tc.hpp"
 #include "src/study/engines.hpp"
 
 namespace rewise {
@@ -100,7 +100,7 @@ double reference_of(const TreeRule& rule, double t) {
 double likely_temperature(const TreeRule& rule) {
   if (rule.dim == 1) return chain_tc(rule);
   const double reference = bare_reference(rule);
-  const double tc = regular_tc_value(rule.dim)->value;
+  const double tc = regular_lattice(rule.dim).tc().value;
   double low = reference > 0 ? 1e-6 : 0.1, high = 40;  // of T - T_b
   for (int step = 0; step < 200; ++step) {
     const double above = std::sqrt(low * high), t = reference + above, beta = 1 / t;
@@ -129,7 +129,7 @@ double likely_temperature(const TreeRule& rule) {
 double likely_size(const TreeRule& rule, double t) {
   if (!rule.is_glass()) return 1 / (rule.shortcuts.mean_tanh(1 / t) * 2 * rule.dim * rule.p);
   const double scale =
-      rule.dim == 1 ? 1 : regular_tc_value(rule.dim)->value / reference_of(rule, t);
+      rule.dim == 1 ? 1 : regular_lattice(rule.dim).tc().value / reference_of(rule, t);
   return regular_mm(rule.dim, scale * t);
 }
 

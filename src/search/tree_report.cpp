@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "src/search/known_tc.hpp"
+#include "analysis/scaling/regular_lattice.hpp"
 #include "src/search/summary_parts.hpp"
 
 namespace rewise {
@@ -13,11 +13,12 @@ namespace {
 // Two values that differ by more than this many standard errors are inconsistent.
 constexpr double kDiffer = 3;
 
-double gamma_of(int dim) { return dim == 2 ? 1.75 : dim == 3 ? 1.237075 : 1; }
-
-// (4 - d - 2 eta) nu, the exponent of the sum of squared correlations; four dimensions: only a
-// logarithm, one dimension: no power.
-double glass_gamma_of(int dim) { return dim == 2 ? 1.5 : dim == 3 ? 0.5840 : 1; }
+// Theory for p -> 0: the shift is proportional to p^(1/exponent). Spin glass in four dimensions:
+// only a logarithm.
+double shift_exponent(int dim, bool glass) {
+  const RegularLattice& lattice = regular_lattice(dim);
+  return !glass ? lattice.gamma : dim == 4 ? 1 : lattice.squares_exponent;
+}
 
 // The point of one order, or nullptr if the study does not search for this order.
 const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
@@ -132,9 +133,9 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
   result.alone = config.method == TcMethod::tree;
   result.orders = !config.model.is_ferromagnet();
   result.points = std::move(points);
-  result.tc0 = regular_tc_value(config.dim());
+  if (config.dim() > 1) result.tc0 = regular_lattice(config.dim()).tc();
   const bool glass = tree_orders(shortcut_couplings(config)).front() == TreeOrder::spin_glass;
-  result.one_over_gamma = 1 / (glass ? glass_gamma_of(config.dim()) : gamma_of(config.dim()));
+  result.one_over_gamma = 1 / shift_exponent(config.dim(), glass);
   std::vector<double> p;
   std::vector<Value> tc;
   std::vector<std::size_t> shifted;
