@@ -59,7 +59,8 @@ class SquareLattice(unittest.TestCase):
     def test_table_of_results(self):
         rows = tc_table.rows_of(tc_table.summaries_of_table(RESULTS / "tc-table.csv"))
         square = [row for row in rows if row["dim"] == 2]
-        # The values of the table, and crossings, which are independent of the tree condition.
+        # The values by the tree condition in the table were computed like this. Those by crossings
+        # are independent of it.
         computed = [row for row in square
                     if row["rule"] == "add" or row["p"] < square_lattice.LARGEST]
         self.assertGreater(len(computed), 20)
@@ -70,7 +71,8 @@ class SquareLattice(unittest.TestCase):
                 self.assertAlmostEqual(row["tree_error"], error, places=8)
                 if math.isfinite(row["z"]):
                     self.assertLess(abs(row["z"]), 3)
-        # At larger p, the first order in p deviates from the table by less than its stated error.
+        # At larger p, the value to first order in p deviates from the table by less than the error
+        # that is stated for this order.
         size = square_lattice.Susceptibility()
         for row in square:
             if row["rule"] != "add" and square_lattice.LARGEST < row["p"] < 0.011:
@@ -109,8 +111,8 @@ class TcTable(unittest.TestCase):
                          (2.1, 2.1, 1e-4))
         self.assertEqual((first["tc"], first["method"]), (2.1, "tree"))
         self.assertAlmostEqual(rows[3]["z"], 3e-3 / (2**0.5 * 1e-3))
-        # The shift grows from 0.1 to 0.2 over a decade of p: the exponent is lg 2, with errors of
-        # both shifts.
+        # The shift grows from 0.1 to 0.2 over a decade of p. The exponent is thus log10(2), and its
+        # error contains the errors of both shifts.
         self.assertAlmostEqual(first["exponent"], 0.30103, places=5)
         self.assertAlmostEqual(first["exponent_error"],
                                (1e-3**2 + 5e-3**2)**0.5 / 2.302585, places=6)
@@ -219,7 +221,7 @@ class TcTable(unittest.TestCase):
         self.assertNotIn("add, crossings", labels)
         self.assertEqual(shift.get_yscale(), "log")
 
-    def test_one_p_and_none_of_the_exponents(self):
+    def test_the_figure_with_and_without_exponents(self):
         seen = []
         with unittest.mock.patch("rewise.plots.plot_style.save",
                                  lambda figure, *_: seen.append(figure)):
