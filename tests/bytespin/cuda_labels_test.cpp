@@ -40,7 +40,8 @@ std::vector<Choice> choices(const std::vector<std::uint32_t>& edges) {
   return all;
 }
 
-// Ising for q = 0, else Potts; temperatures near, below and above the transition.
+// Ising for q = 0, else Potts. The temperatures are above and below the transition of the square
+// lattice.
 EngineSpec spec_of(std::uint32_t q, std::uint32_t replicas) {
   EngineSpec spec;
   spec.cluster = ClusterUpdate::swendsen_wang;
@@ -106,7 +107,7 @@ Lattice box(const std::vector<std::uint32_t>& extents) {
   return lattice;
 }
 
-// Bonds of an open lattice, each active with the given probability.
+// Bonds of a periodic or open lattice, each active with the given probability.
 BondConfiguration random_bonds(const std::vector<std::uint32_t>& extents, double probability,
                                bool periodic, std::uint32_t seed) {
   BondConfiguration c(box(extents));

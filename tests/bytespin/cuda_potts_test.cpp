@@ -42,7 +42,7 @@ const std::vector<Run> kRuns{{kMetropolis, kWolff, {1, 0}},
                              {kMetropolis, kWolff, {1, 3}, WolffMethod::ccl}};
 constexpr std::array<std::uint32_t, 5> kStates{2, 3, 4, 7, 255};
 
-// Temperatures near, below and above the transition of the square lattice.
+// Temperatures above, at and below the transition of the square lattice.
 EngineSpec spec_of(std::uint32_t q, const Run& run, std::uint32_t replicas = 2) {
   const double beta = std::log(1 + std::sqrt(static_cast<double>(q)));
   EngineSpec spec;

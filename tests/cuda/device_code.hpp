@@ -26,7 +26,7 @@ void queue_philox7(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4
                    cudaStream_t stream);
 void queue_philox10(cuda::std::span<const PhiloxInput> in, cuda::std::span<Words4> out,
                     cudaStream_t stream);
-// out[i] = random_words(in[i]), on stream `bond`.
+// out[i] = random_words of the address in[i], with Stream::bond.
 void queue_random_words(cuda::std::span<const Address> in, cuda::std::span<Words4> out,
                         cudaStream_t stream);
 // out[i] = uniform_below(in[i], below).

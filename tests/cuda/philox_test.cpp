@@ -29,7 +29,7 @@ std::vector<Out> on_device(const std::vector<In>& in, Queue queue) {
   return output.to_host(stream.get());
 }
 
-// Inputs over the whole range, from a generator of the standard library.
+// Numbers over the whole range of 64 bits, from random_words() on the host.
 std::vector<std::uint64_t> scattered(std::size_t count) {
   std::vector<std::uint64_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {

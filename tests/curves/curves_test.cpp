@@ -168,9 +168,9 @@ TEST_CASE("decorrelate: a lower bound of tau if the series is too short") {
   CHECK(!clusters.contains("tau_m2_above_steps"));
 }
 
-// Two replicas at (almost) equal temperatures are exchanged in every second cycle. Each temperature
-// then has a replica for two cycles, so that its autocorrelation is that of a replica, times the
-// probability 1/2, 0, 1/2, 1 that it has the same replica 1, 2, 3, 4 cycles later.
+// Two replicas at (almost) equal temperatures are exchanged in every second cycle. The
+// autocorrelation at a temperature is then that of a replica, times the probability that the
+// temperature has the same replica again: 1/2, 0, 1/2, 1 after 1, 2, 3, 4 cycles.
 TEST_CASE("decorrelate: autocorrelation at a temperature while replicas are exchanged") {
   const Workplace place;
   const std::string base =

@@ -89,7 +89,7 @@ TEST_CASE("trajectories with replica exchange do not depend on threads, stops an
   std::uint64_t exchanged = 0;
   for (const CoupledCase& one : coupled_cases()) {
     for (Schedule schedule : {Schedule{2, 3, true}, Schedule{1, 0, true}}) {
-      // On the first schedule also Houdayer moves; one replica has no partner.
+      // The first schedule includes Houdayer moves. One of the three replicas has no partner.
       schedule.houdayer = schedule.cluster > 0 && !one.model.is_potts();
       EngineSpec spec;
       spec.model = one.model;

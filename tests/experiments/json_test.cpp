@@ -95,7 +95,7 @@ TEST_CASE("run --json has exactly the documented fields") {
 
 TEST_CASE("the file of a run has its averages, with the names of run --json and units") {
   const Workplace place;
-  // Not in equilibrium at the first temperature; longer at the second call.
+  // The run is not in equilibrium at the first temperature. The second call extends the run.
   const std::string line =
       "run --size 16 --couplings pm --temperature 0.3,2.8 --schedule 1:0 --equilibrate 100 "
       "--device cpu --out t.h5 --json --measure ";
@@ -184,7 +184,7 @@ TEST_CASE("JSON of a graph whose file name is not UTF-8 has replacement characte
   CHECK(table.find("modified") == std::string::npos);
 }
 
-// A glass of 64 spins at temperatures that equilibrate in a few cycles.
+// A glass of 64 spins at temperatures at which it equilibrates in a few cycles.
 TEST_CASE("tune --exchange: the best schedule by q^2, in the table and in JSON") {
   const Workplace place;
   const std::string glass = "tune --dim 3 --size 4 --couplings pm --exchange --threads 1 ";

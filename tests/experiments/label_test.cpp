@@ -19,7 +19,8 @@ using namespace rewise::oracle;
 
 namespace {
 
-// Two components of bright pixels: {0, 4, 5} and {2, 3, 7, 11}.
+// At a threshold of 100 it has the components {0, 4, 5} and {2, 3, 7, 11}. The default threshold is
+// half of white, rounded up: 101. It excludes pixel 2, whose value is 100.
 const std::string kPlain =
     "P2 # plain\n4 3\n# most\n200\n150 9 100 200\n 101 180 0 120\n0 99 0 200\n";
 
@@ -35,7 +36,7 @@ TEST_CASE("label: a plain PGM, its labels as PGM and HDF5") {
   const Workplace place;
   place.write("a.pgm", kPlain);
   const nlohmann::json all =
-      json_of(place.run("label a.pgm --json"));  // threshold at half of white: 101
+      json_of(place.run("label a.pgm --json"));  // the default threshold, 101
   CHECK(all["extents"] == nlohmann::json({4, 3}));
   CHECK(all["present"] == 6);
   CHECK(all["components"] == 2);

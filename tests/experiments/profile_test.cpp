@@ -1,4 +1,4 @@
-// --profile: the trace of a run and of a study, and the line of summary.
+// --profile: the traces of a finished and of an interrupted run, and the line of summary.
 #include <set>
 #include <string>
 
@@ -42,7 +42,7 @@ TEST_CASE("a profile of a run is a trace of its graph, engines and files") {
   CHECK(place.run(run).status == 73);
 }
 
-TEST_CASE("an interrupted study writes its profile, too") {
+TEST_CASE("an interrupted run writes its profile, too") {
   const Workplace place;
   const Output output = place.run(
       "run --size 64 --p 0.1 --temperature 2.5 --measure 1000000 --device cpu --time-limit 1s "

@@ -160,7 +160,8 @@ TEST_CASE("run --snapshot writes the final spins of a replica at every temperatu
   }
 }
 
-// The mean over pairs of q^2, from the file, is what the only measurement, at the end, gives.
+// The only measurement is at the end of the run. Its mean of q^2 over pairs must equal that of the
+// spins in the file.
 TEST_CASE("run --snapshot-overlaps writes the products of the spins of every pair of replicas") {
   const Workplace place;
   const std::string run =

@@ -83,7 +83,8 @@ TEST_CASE("HDF5 is not left locked if there is no memory for a list of names") {
   CHECK(seen == 10);
 }
 
-// The JSON library also allocates to destroy a container that is not empty; this test excludes it.
+// The JSON library also allocates to destroy a container that is not empty. This test destroys the
+// containers when no allocation fails.
 TEST_CASE("JSON values become containers while allocations fail") {
   for (const bool and_later : {false, true}) {
     std::vector<Json> results;

@@ -1,5 +1,5 @@
-// Edge lists: what is read, and errors for invalid ones. Files under tests/fuzz/corpus are
-// replayed.
+// Edge lists: what is read, and errors for invalid ones. The tests of tests/fuzz read the files
+// under tests/fuzz/corpus.
 #include <sstream>
 
 #include "graphs/graph_io.hpp"

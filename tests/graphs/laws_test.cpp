@@ -18,9 +18,9 @@ struct Shape {
   double p;
 };
 
-// Degrees of 64 evenly spaced sites of each of many graphs of 4096 sites. (The degrees of one graph
-// are correlated by their sum and by excluded double bonds. These effects are of order 1/N and not
-// visible with 64 sites.)
+// Degrees of 63 or 64 evenly spaced sites of each of many graphs of 4096 sites. (The degrees of one
+// graph are correlated by their sum and by excluded double bonds. These effects are of order 1/N
+// and not visible with so few sites.)
 std::vector<std::uint64_t> sampled_degrees(const Shape& shape, Rule rule, std::uint64_t graphs) {
   std::vector<std::uint64_t> degrees;
   for (std::uint64_t seed = 1; seed <= graphs; ++seed) {

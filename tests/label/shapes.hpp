@@ -25,7 +25,7 @@ struct Sample {
 // lattices rewired by every rule.
 std::vector<Sample> random_samples(int count, std::uint64_t seed);
 
-// Spirals, combs, one long path, full and empty lattices, stripes.
+// Spirals, a comb, a path through all sites, full and empty lattices.
 std::vector<Sample> hard_samples();
 
 // Labels by connected_components of Boost.Graph: the smallest site of each component.

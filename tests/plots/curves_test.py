@@ -39,7 +39,7 @@ class Curves(InFolder):
         self.assertEqual({pathlib.Path(line).name for line in out.split()},
                          {"correlation.png", "autocorrelation.png"})
 
-    def test_autocorrelation_of_overlaps_is_drawn_where_there_is_one(self):
+    def test_the_autocorrelation_of_overlaps_is_drawn_if_there_is_one(self):
         panels = plot_curves.PANELS["decorrelate"]["autocorrelation"]
         for names, count in ((("rho_e", "rho_m2"), 4), (("rho_e", "rho_m2", "rho_q2"), 6)):
             tables = {"correlation": self.table("abs_correlation"),
@@ -79,12 +79,12 @@ class Curves(InFolder):
         curves[1]["keys"]["temperature"] = "3"
         self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.269185$, 1:0")
 
-    def test_a_method_without_a_choice_of_tiles_is_named_without(self):
+    def test_labels_name_tiles_only_if_the_method_has_a_choice(self):
         curves = [{"keys": {"method": "fast", "tile": "own"}, "columns": {}},
                   {"keys": {"method": "self-label+sew", "tile": "16"}, "columns": {}}]
         self.assertEqual(plot_curves.labels(curves), ["fast", "self-label+sew, $B = 16$"])
 
-    def test_a_panel_without_a_point_says_so(self):
+    def test_a_panel_without_points_has_a_note(self):
         table = {"t": [{"keys": {"k": "a"}, "columns": {"steps": [1.0, 2.0], "y": [None, None]}}]}
         axes = plot_curves.style.new_figure()[1][0, 0]
         panel = {"table": "t", "x": "steps", "y": "y", "yscale": "log"}
@@ -92,7 +92,7 @@ class Curves(InFolder):
         self.assertEqual([text.get_text() for text in axes.texts], ["nothing was measured"])
         plot_curves.style.plt.close(axes.figure)
 
-    def test_a_legend_that_no_corner_has_room_for_gets_it_above(self):
+    def test_a_legend_without_a_free_corner_is_above_the_data(self):
         # Lines through all corners and the middle, so that a legend has no free space.
         runs = [[0.0, 1.0] * 8, [1.0, 0.0] * 8, [0.5] * 16, [0.2] * 16, [0.8] * 16]
         table = {"t": [{"keys": {"schedule": f"{k}:1"},
@@ -131,7 +131,7 @@ class Curves(InFolder):
         self.addCleanup(plot_curves.style.plt.close, figure)
         return drawn(figure)[0]
 
-    def test_numbers_of_the_paper_have_their_place_in_it(self):
+    def test_numbers_of_the_paper_have_their_source_in_the_legend(self):
         axes = self.panel_of([{"label": "GTX 480", "source": "table 1", "x": [8.0], "y": [0.1]}])
         self.assertIn("GTX 480 (table 1)", [t.get_text() for t in axes.get_legend().get_texts()])
         axes = self.panel_of([{"label": "Tc", "source": "fig. 8", "x": [2.4]},
@@ -144,7 +144,7 @@ class Curves(InFolder):
         self.assertAlmostEqual(np.log(y[1] / y[0]) / np.log(x[1] / x[0]), 2)
         self.assertAlmostEqual(y[1], 0.2)  # the line passes through our last point
 
-    def test_a_figure_says_what_its_verdicts_mean_and_where_the_paper_has_no_numbers(self):
+    def test_the_caption_explains_verdicts_and_missing_numbers_of_the_paper(self):
         data = self.figure() | {"verdicts": "agrees: as claimed by two errors."}
         text = " ".join(plot_curves.caption(data))
         self.assertIn("[+] c: 1 against 2", text)
@@ -173,7 +173,7 @@ class Curves(InFolder):
         np.testing.assert_allclose(across[1][:, 0], [2.0, 9.0])
         np.testing.assert_allclose(along[0][:, 1], [0.4, 5.0])
 
-    def test_many_temperatures_are_told_by_a_scale_of_colours(self):
+    def test_many_temperatures_have_a_scale_of_colours(self):
         curves = [{"keys": {"temperature": f"{2 + k / 10}", "schedule": schedule},
                    "columns": {"steps": [1.0, 2.0], "rho": [0.5, 0.1 + k / 100]}}
                   for k in range(9) for schedule in ("1:0", "1:1")]
@@ -203,7 +203,7 @@ class Curves(InFolder):
         self.assertEqual(list(plot_curves.isolated(shown)),
                          [True, False, False, False, False, True])
 
-    def test_ticks_at_few_whole_values_that_are_apart(self):
+    def test_ticks_are_at_whole_values_if_these_are_few_and_far_apart(self):
         self.assertEqual(plot_curves.whole_ticks([16.0, 64.0, 32.0, 16.0], "log"), [16, 32, 64])
         self.assertEqual(plot_curves.whole_ticks([97.0, 98.0], "log"), [])
         self.assertEqual(plot_curves.whole_ticks([16.0, 0.5], "log"), [])
@@ -233,14 +233,14 @@ class Curves(InFolder):
         self.assertTrue((y - low > 0).all())
         self.assertEqual(list(high), [0.5, 0.2])
 
-    def test_points_that_their_errors_swallow_are_left_off_a_logarithmic_axis(self):
+    def test_points_with_errors_that_reach_zero_are_left_off_a_logarithmic_axis(self):
         table = {"correlation": self.table("abs_correlation", "abs_correlation_error")}
         panel = {"table": "correlation", "x": "steps", "y": "abs_correlation", "yscale": "log"}
         figure = plot_curves.compose([panel], lambda _: table)
         self.assertEqual(len(drawn(figure)[0].lines[0].get_xdata()), 1)  # 0.2(2) is left out
         plot_curves.style.plt.close(figure)
 
-    def test_what_is_no_curves_is_refused(self):
+    def test_files_without_curves_are_refused(self):
         self.write({"format": "something"})
         self.assert_refused(plot.EXIT_DATA, "is not a set of curves", self.folder)
         data = self.figure()

@@ -1,5 +1,5 @@
-"""Errors for invalid data, missing files and modules: one line, with the exception types of the
-package. Runs on the source tree, which has no compiled module."""
+"""Errors for invalid data, missing files and missing modules have one line and an exception type of
+the package. The tests use the source tree, which has no compiled module."""
 
 import json
 import pathlib
@@ -41,7 +41,7 @@ class InFolder(unittest.TestCase):
 
 
 class Absent(InFolder):
-    def test_what_there_is_stands_in_the_message(self):
+    def test_messages_list_what_exists(self):
         study = self.study()
         for call, there in ((lambda: study.curve(0.2), "0, 16x16; 0, 32x32; 0.1, 16x16"),
                             (lambda: study.curve(0.1, size=8), "0.1, 32x32"),
@@ -68,7 +68,7 @@ class Absent(InFolder):
         study = self.study(synthetic.summary(ps=(0.15,), sizes=(16, 32)))
         self.assert_told(rw.AbsentError, "of p = 0.1", study.plot, "crossings", 0.1)
 
-    def test_folders_and_files_that_are_none(self):
+    def test_folders_and_files_without_data_of_the_program(self):
         read = (rw.read_task, rw.read_summary, lambda path: rw.Study(path).tc,
                 lambda path: rw.Study(path).resamples, lambda path: list(rw.Study(path).tasks()))
         (self.folder / "text").write_text("some text", encoding="utf-8")
@@ -182,7 +182,7 @@ class Missing(InFolder):
         self.assertEqual(done.returncode, 1, done.stdout)
         return done.stderr.splitlines()[-1]
 
-    def test_the_compiled_one(self):
+    def test_the_compiled_module(self):
         for use in ("rewise.rewire(8)", "rewise.Graph", "rewise.Results", "rewise.simulate",
                     "rewise.devices()", "rewise.tune", "rewise.labels",
                     "rewise.Study('x', {'lattice': {}}).run()", "rewise.tc(0.1, [8, 16])",
@@ -196,7 +196,7 @@ class Missing(InFolder):
         done = self.python("import sys, rewise.command; sys.exit(rewise.command.main())")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (69, 1), done.stderr)
 
-    def test_help_works_without_the_compiled_one(self):
+    def test_help_works_without_the_compiled_module(self):
         line = self.last_line("import rewise; rewise.__version__")  # an attribute that help() reads
         self.assertTrue(line.startswith("AttributeError: the compiled module rewise._core is not "
                                         "there: `pip install .`"), line)
@@ -214,7 +214,7 @@ class Missing(InFolder):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("Ising and Potts spins", done.stdout)
 
-    def test_the_compiled_one_of_another_python(self):
+    def test_the_compiled_module_of_another_python(self):
         package = self.folder / "rewise"
         package.mkdir()
         for path in (SOURCE / "rewise").glob("*.py"):
@@ -232,7 +232,7 @@ class Missing(InFolder):
         project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]
         self.assertTrue(any(one.startswith("h5py") for one in project["dependencies"]))
 
-    def test_those_of_others(self):
+    def test_modules_of_other_packages(self):
         task, study = synthetic.write_task(self.folder / "t.h5"), self.study()
         with unittest.mock.patch.dict(sys.modules, {"h5py": None, "pandas": None}):
             self.assert_told(rw.ModuleError, "requires h5py", rw.read_task, task)

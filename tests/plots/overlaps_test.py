@@ -177,8 +177,8 @@ class Sweep(InFolder):
         study = self.write()
         self.assertEqual(self.names(study)[0], "overlaps-p0.1.png")
         self.assertEqual(rw.Study(study).plot("overlaps", p=0.1).path.name, "overlaps-p0.1.png")
-        # Without that file, or with that of another run, the crossings in the summary show that
-        # overlaps matter, but not whether m orders.
+        # If that file is missing, damaged or of another run, the crossings in the summary show that
+        # the model has overlaps, but not whether it is a spin glass: m is drawn, too.
         study = self.write("# rewise sweep; seed 1; configuration fedcba9876543210")
         self.assertEqual(self.names(study)[:2], ["overlaps-p0.1.png", "crossings-p0.1.png"])
         for damage in (b"[model\n", b"\xff"):
@@ -238,7 +238,7 @@ class Run(InFolder):
         ratio = (3 - (q**4).mean() / (q**2).mean()**2) / 2
         self.assertAlmostEqual(found["overlap_binder"][0], ratio, delta=0.1)
         self.assertGreater(plot_overlaps.overlap_moments(task, 0)["overlap_binder"][0], 0.9)
-        # Houdayer moves couple pairs 0 and 1, 2 and 3, ..: they count as one.
+        # Houdayer moves couple pairs 0 and 1, 2 and 3, .. Two coupled pairs count as one.
         coupled = self.task(configuration={"sampling.houdayer": "true"})
         means = means.reshape(4, 2).mean(axis=1)
         self.assertAlmostEqual(plot_overlaps.overlap_moments(coupled, 1)["overlap_m2"][1],
@@ -279,7 +279,7 @@ class Run(InFolder):
         self.assertEqual(len(drawn(plot_task.plot_moments(task)[0])), 6)
         self.assertEqual(drawn(plot_task.plot_series(task)[0])[1].get_ylabel(), "$m$")
 
-    def test_tasks_that_are_no_glass_have_no_overlaps(self):
+    def test_the_meaning_of_overlaps_depends_on_the_couplings_of_the_task(self):
         def meaning(**how):
             return plot_overlaps.meaning_of_task(self.task(**how))
 

@@ -140,7 +140,7 @@ class Reading(InFolder):
         self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
         self.assertTrue(np.isnan(tc["shift"][0]))
 
-    def test_the_tree_condition_stands_beside_the_crossings(self):
+    def test_columns_have_tc_by_the_tree_condition_and_by_crossings(self):
         summary = synthetic.with_tree(synthetic.summary())
         tc = load(self.write_study(summary)).critical_temperatures()
         trees = [point["tree"]["tc"] for point in summary["points"]]
@@ -216,7 +216,7 @@ class Reading(InFolder):
 
         self.assertEqual(found(), expected)
         listed = {"format": "rewise tasks", "format_version": 1}
-        # The purposes written by earlier versions, and those of today.
+        # The purposes that earlier versions wrote, and those written now.
         everything = dict.fromkeys((name for name, _ in expected), "graph")
         for named in (everything, everything | {"2": "pilot", "7": "pilot"}):
             (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": named}),
@@ -227,7 +227,7 @@ class Reading(InFolder):
                                                 encoding="utf-8")
         self.assertEqual([task.name for task in study.tasks()], ["0123"])
 
-    def test_tasks_in_packs_are_found_as_their_own_files_are(self):
+    def test_tasks_in_archives_are_found_like_single_files(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         study = load(self.write_study(summary))
         for name in ("aa", "bb", "cc"):
@@ -309,7 +309,7 @@ class Reading(InFolder):
 
 class Report(InFolder):
     def write(self, summary, *toml, pictures=True):
-        """(exit status, standard error, page or None). Drawing takes most of the time."""
+        """(exit status, standard error, page or None). Most of the time is that of the pictures."""
         err = io.StringIO()
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stderr(err))
@@ -320,7 +320,7 @@ class Report(InFolder):
         path = self.folder / "report.html"
         return status, err.getvalue(), Page(path.read_text("utf-8")) if status == 0 else None
 
-    def test_a_page_that_stands_alone(self):
+    def test_the_page_needs_no_other_files(self):
         status, err, page = self.write(synthetic.summary(ps=(0.0, 0.03, 0.1), sizes=(16, 32)))
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(page.open, [])
@@ -351,7 +351,7 @@ class Report(InFolder):
             self.assertIn(wanted, text)
 
     def test_the_page_makes_no_checks_of_its_own(self):
-        # None of these may be a warning of the page only, which the terminal does not print.
+        # The summary has no warning about any of this, so the page must have none, either.
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
         for size in summary["points"][0]["sizes"]:
             size.update(equilibrate=1, every=1, measurements=8)
@@ -369,7 +369,7 @@ class Report(InFolder):
         self.assertIn("2 values of p, ", report_tables.extent_of_study(
             synthetic.summary(ps=(0.1, 0.2), sizes=(16,))))
 
-    def test_the_gravest_warning_stands_first(self):
+    def test_the_most_serious_warning_is_first(self):
         summary = synthetic.summary(ps=(0.03, 0.1), sizes=(16, 32))
         summary["points"][0]["warnings"] = ["scaled_m2 of 256 and 1024 sites: not stable"]
         synthetic.refuse(summary["points"][1])
@@ -409,7 +409,7 @@ class Report(InFolder):
         self.assertTrue(re.search(r"sweep-swap", text))
         self.assertIn("<br>", text)
 
-    def test_unfit_studies_are_named(self):
+    def test_errors_of_studies_without_a_report(self):
         for summary, words in (({"format": "other"}, "is not a summary"),
                                ({"format": "rewise summary", "format_version": 1, "kind": "x"},
                                 "studies are of tc and sweep"),

@@ -109,8 +109,8 @@ def autoregressive(generator, shape, decay):
 
 
 def with_tree(summary):
-    """Adds results of the tree condition: one p where the methods agree, one with this method only,
-    one where they differ."""
+    """Adds results of the tree condition. At the first p > 0 the methods agree, at the second one
+    only this method has a result, at the third one the methods differ."""
     for index, point in enumerate(p for p in summary["points"] if p["p"] > 0):
         tc = TC0 + 2.2 * point["p"]**0.55 + (0.01 if index == 2 else 0)
         if index == 1:
@@ -143,7 +143,7 @@ def refuse(point, status="not-converged", reason="U at the crossing is far from 
 
 
 def with_errors_of_fits(summary):
-    """Adds the errors and covariances that bands and lines of the fits need."""
+    """Adds the errors and covariances that fitted lines and their error bands need."""
     for point in summary["points"]:
         point["scaling"] = {"y": 0.5, "w": 0.5 if point["p"] > 0 else 0.875}
         point["tc"]["fit_limit"] = {"value": point["tc"]["value"] + 1e-4, "error": 2e-4}
@@ -198,9 +198,9 @@ def seal(path):
 
 
 def glass_summary(ps=(0.1,), edges=(4, 6, 8), dim=3, kind="sweep"):
-    """The summary of a spin glass: U_q = 1 - T/3, <q^2> = (2/T) N^(-2/3), so that N^(2/3) <q^2> of
-    all sizes agree, and one crossing of each observable. The first size has no values at the lowest
-    temperature."""
+    """The summary of a spin glass with U_q = 1 - T/3 and <q^2> = (2/T) N^(-2/3), so that all sizes
+    have the same N^(2/3) <q^2>. A crossing of U_q and one of the scaled <q^2> are found. The first
+    size has no values at the lowest temperature."""
     temperatures = [1.0, 1.2, 1.4, 1.6]
     names = {"overlap_m2": "q2", "overlap_m4": "q4", "overlap_binder": "U_q", "link_overlap": "q_l",
              "spin_glass_susceptibility": "chi_SG", "scaled_overlap": "scaled"}
@@ -245,8 +245,8 @@ def glass_summary(ps=(0.1,), edges=(4, 6, 8), dim=3, kind="sweep"):
 
 def write_glass_task(path, status="ok,ok,ok,ok", configuration=(), weight=None, field=None, pairs=8,
                      **more):
-    """A task of a spin glass: q is near 0.6 or -0.6 at the lowest temperature and near 0 at the
-    others. `status`: of its results, None without results."""
+    """A task of a spin glass: q is near 0.6 or -0.6 at the first temperature and near 0 at the
+    others. `status` is that of its results, None for a task without results."""
     words = {"sampling.model": "ising", "sampling.couplings": "pm"} | dict(configuration)
     write_task(path, times=50, replicas=2 * pairs, edge=16, configuration=words, **more)
     generator = np.random.default_rng(7)

@@ -68,7 +68,7 @@ def test_networkx_keeps_weights_and_fields(glass):
         rw.Graph.from_networkx(both, merge=True)
 
 
-def test_scipy_keeps_weights_where_asked(small, glass):
+def test_scipy_keeps_weights_if_asked(small, glass):
     pytest.importorskip("scipy")
     matrix = glass.to_scipy(weights=True)
     back = rw.Graph.from_scipy(matrix, weights=True)
@@ -132,7 +132,7 @@ def test_a_task_file_has_energies_without_the_module(small, tmp_path):
 
 
 def test_results_agree_with_enumeration():
-    """A triangle with a tail, J of both signs and fields: all 16 states."""
+    """All 16 states of a triangle with a tail, with couplings of both signs and fields."""
     edges, weights = [(0, 1), (1, 2), (2, 0), (2, 3)], [1.5, -0.5, 1.0, -2.0]
     fields, temperature = [0.25, 0.0, -1.0, 0.5], 1.3
     states = np.array(list(itertools.product([0, 1], repeat=4)))
@@ -216,7 +216,7 @@ def test_tune_takes_couplings(small, glass):
     # m is no order parameter of a glass.
     with pytest.raises(rw.UsageError, match="negative couplings"):
         rw.tune(small, 2.0, couplings=glass.weights, field=glass.fields, **settings)
-    # With replica exchange q^2 is compared.
+    # With replica exchange, candidates are compared by q^2.
     settings["schedules"] = ["1:0", "2:0"]
     for temperatures in ([2.0, 2.5, 3.0], {"from": 2.0, "to": 3.0}):
         tuned = rw.tune(small, temperatures, exchange=True, couplings="pm", **settings)

@@ -1,5 +1,5 @@
-"""Errors with the compiled module: damaged and missing files of the program are reported in one
-line, with the exception types of the package."""
+"""Errors of the package with its compiled module: each has one line and an exception type of the
+package."""
 
 import inspect
 import random
@@ -47,7 +47,7 @@ def changed(path, to):
     return to
 
 
-def test_the_programs_digests_are_checked(run, study, tmp_path):
+def test_digests_of_files_of_the_program_are_checked(run, study, tmp_path):
     pytest.importorskip("xxhash")
     run.save(tmp_path / "t.h5")
     assert rw.read_task(tmp_path / "t.h5").energy.shape == (2, 5, 32)
@@ -77,7 +77,7 @@ def test_results_of_a_packed_task(study):
     assert rw.Simulation.restore(task.path, device="cpu").hash == kept.hash
 
 
-def test_names_and_places_that_are_not_there(run, study):
+def test_names_and_indices_that_do_not_exist(run, study):
     results = run.results
     bad = [
         (rw.AbsentError, "available: energy, magn", lambda: results.series["spins"]),
@@ -145,7 +145,7 @@ def test_wrong_calls_say_what_to_use(tmp_path):
     assert list(inspect.signature(rw.simulate).parameters)[:2] == ["graph", "temperature"]
 
 
-def test_a_dict_that_is_no_configuration_is_told_without_a_file(tmp_path):
+def test_errors_of_a_dict_name_no_file(tmp_path):
     config = {**CONFIG, "sampling": {"mesure": 5}}
     told(rw.UsageError, "^config: unknown key 'mesure' in .sampling. .did you mean 'measure'",
          lambda: rw.Study(tmp_path / "x", config).run())

@@ -19,7 +19,7 @@ def study(tmp_path_factory):
     return rw.Study(folder, CONFIG).run(device="cpu")
 
 
-def test_errors_are_the_summarys(study):
+def test_errors_equal_those_of_the_summary(study):
     samples = study.resamples
     for point in study.summary["points"]:
         for size in point["sizes"]:
@@ -44,7 +44,7 @@ def test_covariance_in_the_file(study):
                                    atol=1e-15)
 
 
-def test_crossings_give_their_errors(study):
+def test_samples_of_crossings_give_their_errors(study):
     seen = 0
     with h5py.File(study.folder / "summary.h5") as file:
         for k, point in enumerate(study.summary["points"]):

@@ -1,4 +1,4 @@
-"""Results in Python: lower bounds of tau, overlaps, files, seeds, and the words of messages."""
+"""Results in Python: lower bounds of tau, overlaps, files, seeds, and texts of messages."""
 
 import inspect
 import pydoc
@@ -17,7 +17,7 @@ SHORT = dict(schedule="1:0", measure=20, equilibrate=50, seed=7, device="cpu")
 
 @pytest.fixture(scope="module")
 def hot():
-    """Far above the transition, where series are short but long enough."""
+    """A run far above the transition, where 100 measurements are enough to determine tau."""
     return rw.simulate(rw.rewire(size=(16, 8), p=0.1, seed=3), [5.0, 6.0], schedule="1:1",
                        measure=100, seed=7, device="cpu")
 
@@ -249,7 +249,7 @@ def test_no_message_names_an_option(small, tmp_path):
     assert not any("--" in text for text in texts), texts
 
 
-def test_engines_have_their_names_of_today(small):
+def test_former_names_of_engines_warn(small):
     with pytest.warns(RuntimeWarning, match="'bundle' has been renamed to 'multispin'"):
         results = rw.simulate(small, 5.0, engine="bundle", **SHORT)
     assert results.configuration["sampling.engine"] == "multispin"

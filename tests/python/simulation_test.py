@@ -1,4 +1,5 @@
-"""Runs from Python: same trajectories, results and errors as the program; objects remain usable."""
+"""Runs from Python have the trajectories, results and errors of the program. Objects remain usable
+after errors, interrupts and in several threads."""
 
 import gc
 import os
@@ -119,7 +120,7 @@ def test_exchange_refusals(small, temperature, more, text):
         rw.simulate(small, [1.0, 2.0], exchange="yes")
 
 
-def test_packed(program):
+def test_bitlattice_as_the_program(program):
     found = program("run", "--engine", "bitlattice", "--size", 64, "--temperature", 3, "--schedule",
                     "1:0", "--equilibrate", 5, "--measure", 20, "--device", "cpu")
     results = rw.simulate(rw.rewire(64), 3, engine="bitlattice", replicas=1, schedule="1:0",
@@ -220,7 +221,7 @@ def test_restores_what_the_program_kept(program, small, tmp_path):
     (["--size", 512, "--schedule", "1500:0", "--engine", "bitlattice", "--replicas", 2],
      dict(size=512, schedule="1500:0", engine="bitlattice", replicas=2)),
 ])
-def test_a_checkpoint_on_its_way_goes_on_as_if_uninterrupted(tmp_path, words, spec):
+def test_an_interrupted_run_continues_as_if_uninterrupted(tmp_path, words, spec):
     path = tmp_path / "t.h5"
     run = subprocess.Popen([os.environ["REWISE_PROGRAM"], "run", *map(str, words), "--p", "0",
                             "--temperature", "2.4", "--equilibrate", str(10**8), "--measure", "1",
@@ -244,7 +245,7 @@ def test_a_checkpoint_on_its_way_goes_on_as_if_uninterrupted(tmp_path, words, sp
                                   whole.results.series["bond_sum"])
 
 
-def test_a_cycle_that_was_interrupted_ends_once(tmp_path):
+def test_an_interrupted_cycle_is_completed_once(tmp_path):
     graph, spec = rw.rewire(512, p=0.05), dict(schedule="40:0", seed=3, device="cpu")
     simulation = rw.Simulation(graph, 2.4, **spec)
     interrupted_after(0.3, lambda: simulation.run(10**9))
@@ -284,7 +285,7 @@ def test_restores_a_regular_lattice_without_its_graph(tmp_path):
     assert back.graph.hash == simulation.graph.hash and "16x8" in repr(back)
 
 
-def test_a_file_that_is_damaged_or_missing_gives_the_one_before_it(small, tmp_path):
+def test_a_damaged_or_missing_file_is_replaced_by_the_one_before(small, tmp_path):
     path = tmp_path / "t.h5"
     simulation = rw.Simulation(small, 2.4, device="cpu")
     for _ in range(2):
@@ -342,7 +343,7 @@ def test_a_run_out_of_equilibrium_gives_no_number(program):
     assert str(candidate[0]) not in str(results)
 
 
-def test_results_to_elsewhere(small, tmp_path):
+def test_results_in_formats_of_other_packages(small, tmp_path):
     results = rw.simulate(small, [2.3, 2.6], **SPEC)
     assert results.series["energy"].shape == (2, 50, 32)
     assert "2.3" in str(results) and "(" in str(results.energy)
@@ -470,7 +471,7 @@ def test_missing_device_is_an_error(small):
         rw.simulate(small, 2.3, device="cuda")
 
 
-def test_warns_where_starts_still_differ():
+def test_warning_if_hot_and_cold_starts_differ():
     graph = rw.rewire(64, p=0.01)
     with pytest.warns(RuntimeWarning, match="not in equilibrium"):
         results = rw.simulate(graph, 2.2, schedule="1:0", equilibrate=0, measure=20, device="cpu")
@@ -593,7 +594,7 @@ def test_a_signal_handler_may_not_change_a_run(small):
     simulation.run(1)
 
 
-def test_what_is_kept_is_read_while_another_thread_adds_to_it():
+def test_measurements_are_read_while_another_thread_adds_some():
     code = """
 import threading, time
 import rewise as rw
@@ -693,7 +694,7 @@ def test_forked_children_run(small):
 
 
 @pytest.mark.parametrize("absent", [["matplotlib"], ["h5py"], ["tqdm", "pandas", "xarray"]])
-def test_works_without(absent):
+def test_works_without_some_packages(absent):
     code = f"""
 import sys
 for name in {absent!r}:
@@ -706,7 +707,7 @@ print(r.hash, r._repr_html_()[:7], rw.rewire(8)._repr_html_()[:3])
     assert done.returncode == 0, done.stderr
 
 
-def test_import_takes_no_heavy_package():
+def test_import_loads_no_large_package():
     code = """
 import sys
 import rewise as rw
@@ -739,8 +740,9 @@ def test_program_of_the_package(program):
     ("bytespin", 1.1, dict(replicas=4, model="potts", q=5)),
     ("bitlattice", [2.3, 2.6], dict(replicas=3, schedule="1:0"))])
 def test_spins_as_start(engine, temperature, more):
-    """Spins that are read from a simulation start another one exactly. Their energies are those of
-    the bonds. The continuation depends on neither the form of the array nor the threads."""
+    """A simulation that starts with the spins of another one has exactly these spins, in every form
+    of the array, and the energies that follow from the bonds. The continuation does not depend on
+    the number of threads."""
     g = rw.rewire(size=(16, 8), p=0.0 if engine == "bitlattice" else 0.1, seed=3)
     spec = dict(engine=engine, device="cpu", **more)
     bonds, J = g, 1
@@ -788,7 +790,8 @@ def test_start_of_one_replica_or_temperature(small):
 
 
 def test_runs_and_files_of_given_spins(small, tmp_path):
-    """simulate() makes the same moves; files continue with and without the spins."""
+    """simulate() and Simulation make the same moves. Files can be continued with or without the
+    spins."""
     start = np.random.default_rng(4).choice([-1, 1], small.sites)
     spec = dict(seed=7, device="cpu", schedule="2:1")
     stepwise = rw.Simulation(small, 2.5, start=start, **spec)

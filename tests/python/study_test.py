@@ -1,4 +1,4 @@
-"""Studies from Python: written, interrupted, continued, read; tuning."""
+"""Studies from Python, which are run, stopped, interrupted and read again, and tuning."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def test_table_of_critical_temperatures(study):
     assert np.all(np.diff(curve.temperature) > 0) and np.all(curve.m2 > 0)
 
 
-def test_again_in_its_folder(study):
+def test_a_finished_study_is_opened_by_its_folder(study):
     before = (study.folder / "summary.json").read_bytes()
     again = rw.Study(study.folder).run(device="cpu")  # with the study.toml of the folder
     assert again.tc["tc"][0] == study.tc["tc"][0] or np.isnan(study.tc["tc"][0])
@@ -46,7 +46,7 @@ def test_plot(study):
     assert "<table>" in study._repr_html_()
 
 
-def test_errors_are_the_programs(tmp_path):
+def test_errors_are_those_of_the_program(tmp_path):
     with pytest.raises(rw.UsageError, match="unknown key 'siezs'"):
         rw.Study(tmp_path / "a", {"lattice": {"dim": 2, "siezs": [8], "p": [0.1]}}).run()
     with pytest.raises(rw.DataError, match="study.toml"):
@@ -69,7 +69,7 @@ def test_names_of_files_are_relative_to_the_current_folder(tmp_path, monkeypatch
         rw.Study("other", {**config, "lattice": {"files": "missing.edges"}}, kind="sweep").run()
 
 
-def test_followed_and_stopped(tmp_path):
+def test_started_and_stopped(tmp_path):
     config = {**CONFIG, "sampling": {**CONFIG["sampling"], "measure": 100000}}
     long = rw.Study(tmp_path / "long", config).start(device="cpu")
     assert long.running

@@ -1,4 +1,4 @@
-"""The tutorial runs from its first to its last cell and makes every display."""
+"""All cells of the tutorial run without an error and show tables and pictures."""
 
 import pathlib
 

@@ -206,7 +206,7 @@ paper = { sizes = [64] }
         self.refused("title = 1 2", "own.toml: ")
         self.refused(text + text, "several runs have the same name")
 
-    def test_every_number_of_the_papers_has_its_place_and_every_verdict_its_source(self):
+    def test_checks_against_numbers_of_a_paper_name_their_source(self):
         files = sorted((ROOT / "experiments" / "configs" / "reproduce").glob("*.toml"))
         self.assertEqual(len(files), 27)
         checks = 0
@@ -226,7 +226,7 @@ paper = { sizes = [64] }
 
 
 class Runs(unittest.TestCase):
-    def test_what_is_kept_counts_for_the_same_command_and_undamaged_alone(self):
+    def test_kept_results_count_only_if_undamaged_and_of_the_same_command(self):
         with tempfile.TemporaryDirectory() as name:
             file, made = pathlib.Path(name) / "a.json", pathlib.Path(name) / "made"
             made.write_text("curves", encoding="utf-8")
@@ -345,7 +345,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(lines[1].split()[:3], ["8", "2", "1.00(10)"])
         self.assertEqual(lines[-2].split(), ["all", "not", "reached", "-"])
 
-    def test_curves_of_the_same_keys_go_on(self):
+    def test_points_with_the_same_keys_extend_one_curve(self):
         data = curves.new_set("0", "speed", {})
         for x, k in ((1, "a"), (1, "b"), (2, "a")):
             curves.add_point(data, "t", {"k": k}, {"x": x, "y": Timing(x, math.nan, 1, 3)})

@@ -183,7 +183,7 @@ class Program(unittest.TestCase):
         for name in ("hawick-fig02", "komura-sw-ranks", "komura-table3", "weigel-table1"):
             self.assertTrue(any(line.startswith(name + " ") for line in lines), name)
 
-    def test_every_kind_of_run_and_what_is_finished_is_kept(self):
+    def test_every_kind_of_run_and_finished_runs_are_kept(self):
         self.write("own.toml", EVERY_KIND)
         words = ("own.toml", "--out", "f", "--no-plots", "--device", "cpu")
         figure = json.loads(self.run_it(*words, "--json")[0])
@@ -252,7 +252,7 @@ class Program(unittest.TestCase):
         self.assertNotIn("own: short", self.run_it(*words)[1])
         self.assertEqual(short.read_bytes(), kept)
 
-    def test_bad_input_is_one_line(self):
+    def test_bad_input_gives_one_line_of_error(self):
         self.write("bad.toml", 'title = "x"\n[[run]]\nnam = "a"\n')
         self.write("failing.toml", '[[run]]\nname = "a"\nkind = "clusters"\nsizes = [8]\n'
                    'temperature = [2]\nschedules = ["1:2"]\n')

@@ -296,9 +296,9 @@ TEST_CASE("tc of ten states: temperature, order and latent heat by peaks") {
         std::string::npos);
 }
 
-// The same with automatic settings, and three states on a rewired lattice. The temperature is
-// compared with the exact value at 4 errors, or with the bounds from weights and chi of the largest
-// size, widened by 5%.
+// Ten states on the square lattice and three on a rewired one, with automatic settings. The
+// temperature of ten states is compared with the exact value at 4 errors. That of three states must
+// lie between Tc of the square lattice and the peak of chi of the largest size, both widened by 5%.
 TEST_CASE("tc of Potts models chooses schedule, temperatures and times by itself") {
   Workplace place;
   const auto text = [](const char* p, int q) {

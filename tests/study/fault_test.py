@@ -264,7 +264,7 @@ keep_states = {states}
     def csv(self, name="study"):
         return (self.place / name / "summary.csv").read_text()
 
-    def test_a_folder_of_the_version_before_goes_on(self):
+    def test_a_folder_of_an_earlier_version_is_continued(self):
         status, out, err = self.sweep()
         self.assertEqual(status, 0, err)
         self.assertEqual([path.name for path in (self.place / "study/tasks").iterdir()],
@@ -278,7 +278,7 @@ keep_states = {states}
         self.assertIn("\n0 tasks computed", again[2])
         self.assertEqual(len(self.packs()), 1)
         self.check_same("study", expected)
-        # More measurements are added to tasks in archives and in single files.
+        # More measurements are added to tasks in single files.
         self.unpack()
         for path in sorted((self.place / "study/tasks").iterdir())[:5]:
             shutil.copy(path, path.with_suffix(".kept"))
@@ -387,7 +387,7 @@ class Others(Study):
             self.assertEqual(part.read(), held)
         self.check_same("study", expected)
 
-    def test_a_process_that_began_anew_has_its_name_and_short_waits(self):
+    def test_a_program_that_restarted_itself_has_its_name_and_short_waits(self):
         process = self.start(toml=self.write("long.toml", measure=2000000))
         self.wait_for("*.lease", process)
         proc = pathlib.Path(f"/proc/{process.pid}")
@@ -484,7 +484,7 @@ class Stopped(Study):
         self.assertIn("was taken over by", err)
         self.assertEqual((self.place / "t.part.h5").read_bytes(), held)
 
-    def test_a_wait_says_for_whom(self):
+    def test_a_waiting_study_names_the_owner_of_the_task(self):
         first, lease = self.start_and_stop("*.lease")
         name = next(line[4:] for line in lease.read_text().split("\n") if line.startswith("pid "))
         status, _, err = self.run_study("study", "--threads", "1", "--time-limit", "15s")

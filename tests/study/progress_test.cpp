@@ -34,7 +34,7 @@ void work_on(WorkPace& pace, double& now, double work, double speed, Look&& look
   }
 }
 
-// A study of two small sizes with few graphs, done at once, and one that takes minutes.
+// A study with two small sizes and few graphs, which take moments, and a size that takes minutes.
 std::string long_study(const std::string& sizes) {
   return "[study]\nname = \"long\"\n[lattice]\ndim = 2\nsizes = " + sizes +
          "\np = [0.1]\ngraphs = [3, 3, 400]\n[sampling]\nschedule = \"1:1\"\nequilibrate = 20\n"
@@ -216,8 +216,8 @@ TEST_CASE("a log has a line per stage, none per graph") {
   INFO(output.err);
   REQUIRE(output.status == 0);
   CHECK(output.err.find("600 tasks computed") != std::string::npos);
-  // 3 lines: device, an empty line, the last line. 6: scan, times and graphs of two sizes. One per
-  // half minute.
+  // At most 3 lines (device, an empty line, the last line), 6 lines of stages (scan, times and
+  // graphs of two sizes), and one line per half minute.
   CHECK(static_cast<double>(lines(output.err)) <= 3 + 6 + wall.count() / 30);
 }
 

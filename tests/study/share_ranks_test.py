@@ -83,7 +83,7 @@ class Shared(Place):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertIn(f"{size} = 4, but MPI sees 1 rank", done.stderr)
 
-    def test_any_number_of_ranks_gives_the_files_of_one_process(self):
+    def test_any_number_of_ranks_gives_the_results_of_one_process(self):
         expected = self.results(PLANE)
         for ranks in (1, 2, 3, 4, 7):
             with self.subTest(ranks=ranks):
@@ -302,7 +302,7 @@ class Shared(Place):
             for route in ("auto", "peer", "host"):
                 self.check_route(line, route, 3, expected)
 
-    def test_ranks_take_an_engine_that_they_can_share(self):
+    def test_ranks_choose_an_engine_that_they_can_share(self):
         line = "--size 64,70 --temperature 2.3 --equilibrate 3 --measure 4 --threads 1 --device cpu"
         for more, engine in (("--schedule 2:0", "bitlattice"),
                              ("--schedule 2:0 --p 0.1", "bytespin"),
