@@ -11,8 +11,8 @@
 // Errors: Error(data) for an invalid image, Error(internal) if an image cannot be built.
 //
 // Threads: one thread per file at a time. A thread-safe libhdf5 acquires a global lock in every
-// call, which would cost most of the time of threads with hundreds of calls each. Therefore a
-// thread holds our own lock (LibraryLock) for as long as it has a File, except during a
+// call; threads that make hundreds of calls each would spend most of their time on it. Therefore a
+// thread holds rewise's own lock (LibraryLock) for as long as it has a File, except during a
 // LibraryUnlock. Keep the time under the lock short: compress data before (pack(), pack_narrow())
 // and leave large arrays out of the library (Group::write_apart()). Threads that write many files
 // pass the work to build(), where one thread executes the requests of all (flat combining).

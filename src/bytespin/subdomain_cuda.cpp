@@ -10,9 +10,9 @@
 //
 // Swendsen-Wang (swendsen_wang_fused.hpp):
 //   1. The slab's tiles are labelled and joined on the device.
-//   2. Each bond between two slabs belongs to the slab where it begins. The label and spin of its
-//      other end are sent there, and that rank lists the pairs of labels that occupied bonds join
-//      (as on CPUs, shared.cpp).
+//   2. Each bond between two slabs belongs to the slab where it begins. The rank of that slab
+//      receives the label and spin of the other end and lists the pairs of labels that occupied
+//      bonds join (as on CPUs, shared.cpp).
 //   3. All ranks receive all pairs, and each unites them on its device. A cluster of several slabs
 //      gets its smallest label.
 //   4. The number of sites of such a cluster in each slab (a "part") is sent with the pairs of the

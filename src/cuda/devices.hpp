@@ -23,7 +23,7 @@ struct CudaReport {
   int runtime = 0;        // CUDA version built with, 13000 = 13.0; 0 without CUDA
   int driver = 0;         // newest CUDA version that the driver supports; 0 without a driver
   std::vector<CudaDevice> devices;
-  std::string reason_none;  // one line on why there is no device to use; "" if there is one
+  std::string reason_none;  // one line that says why no device can be used; "" if one can
 };
 
 // Bytes available for buffers on the device. Throws Error(device).

@@ -26,7 +26,7 @@ namespace rewise {
 
 class DeviceMessages {
  public:
-  // Uses the current device.
+  // `device` must be the current device.
   DeviceMessages(distributed::Transport& transport, int device);
   // A collective call if register_memory() was called. Destroy the object on all ranks before the
   // memory is freed.

@@ -23,7 +23,8 @@ constexpr std::uint32_t kMaxCycles = 64;  // in a replay; a power of 4
 constexpr std::uint32_t kMaxReplaySteps = 64;
 constexpr std::uint64_t kMaxLaunches = 4096;  // of cluster updates in a CUDA graph
 constexpr std::size_t kMaxCaptured = 64;
-constexpr std::uint64_t kMaxQueued = 1024;  // launches, about, in a captured group of measurements
+constexpr std::uint64_t kMaxQueued = 1024;  // approximate limit of launches in a captured group of
+                                            // measurements
 // Limits of the number of measurements in a group, which is kManySums / replicas.
 constexpr std::size_t kMinSlots = 16, kMaxSlots = 64, kManySums = 1 << 19;
 
@@ -83,8 +84,8 @@ DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& o
   make_exchange();
 }
 
-// Waits only for this batch's stream, so that batches of other threads continue. If external
-// readers on unknown streams have addresses of the spins, waits for the whole device.
+// Waits only for this batch's stream, so that batches of other threads continue; waits for the
+// whole device if external readers on unknown streams have addresses of the spins.
 DeviceBatch::~DeviceBatch() {
   cudaSetDevice(device_);
   if (has_outside_readers_) {

@@ -2,11 +2,11 @@
 // one stream; the host waits only when a caller needs numbers.
 //
 // A few cycles are captured as a CUDA graph and replayed, so that sweeps cost no host time. Step
-// numbers are relative to a counter on the device. Small lattices make several sweeps in a block's
-// shared memory; for larger ones, the regular and the modified cells of a colour are updated
-// concurrently. Short cycles are captured together with the measurements after them. The device
-// turns the counts of several measurements into sums, in the order of the series. One copy fetches
-// them while the host processes the previous ones.
+// numbers are relative to a counter on the device. On small lattices a launch makes several sweeps
+// in the shared memory of its blocks; on larger ones the regular and the modified cells of a colour
+// are updated concurrently. Short cycles are captured together with the measurements after them.
+// The device turns the counts of several measurements into sums, in the order of the series. One
+// copy fetches them while the host processes the previous ones.
 #pragma once
 
 #include <cstddef>

@@ -64,8 +64,8 @@ HWY_INLINE Vec4 philox(Vec4 c, std::uint32_t k0, std::uint32_t k1) {
   return c;
 }
 
-// The part of rounds 1 and 2 that does not depend on the item, for calls 0 .. 7 of one system, step
-// and stream; the calls differ in their lane word. Computed once per update.
+// The part of rounds 1 and 2 that does not depend on the item, for calls 0 .. 7 of one word group
+// or replica, step and stream; the calls differ in their lane word. Computed once per update.
 struct CallTable {
   std::uint32_t seed_low, seed_high;
   std::uint32_t stream;        // stream word (items below 2^32)

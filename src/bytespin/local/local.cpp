@@ -111,7 +111,7 @@ bool ising_sweep(const Plan& plan, const Tables& tables, const DrawKey& key, Sto
   for (; position.colour < static_cast<std::uint32_t>(g.colours());
        position = {position.colour + 1, 0}) {
     const auto colour = static_cast<int>(position.colour);
-    // If stopped here, nothing has been changed yet.
+    // modified_cells() does not change the spins: `position` remains valid if it is stopped.
     const auto cells = g.modified_of_colour(colour);
     if (!modified_cells(plan, tables, key, colour, cells, spins.data(), poll, scratch.modified)) {
       return false;

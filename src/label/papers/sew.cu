@@ -5,9 +5,9 @@
 // between two boxes. A box has 2^(d-1) independent seams across direction 0, half as many across
 // direction 1, and so on; a warp processes a seam.
 //
-// The paper gives a seam to a thread. Here all threads of a block look up the roots of the next
-// bonds of its seams. Only joining trees is serial, by a warp for each seam, which keeps the roots
-// in registers and updates them after each join. Rewired bonds are inserted concurrently by
+// In the paper one thread processes a seam. Here all threads of a block look up the roots of the
+// next bonds of its seams. Only joining trees is serial, by a warp for each seam, which keeps the
+// roots in registers and updates them after each join. Rewired bonds are inserted concurrently by
 // compare-and-swap, the larger root under the smaller. Finally every tile root looks up its root
 // and lowers the label of that root to the smallest tile root, which is the smallest site of the
 // cluster.

@@ -329,8 +329,8 @@ void update_aside(const Layout& layout, const LocalTables& tables, const Address
                  });
 }
 
-// Copies the new words of this thread's modified cells in rows [first_row, last_row) over those
-// that the update of rows wrote there.
+// Copies the new words of this thread's modified cells in rows [first_row, last_row) over the words
+// that the update of rows wrote.
 void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::uint32_t* fresh,
                  std::uint32_t* spins, std::uint64_t first_row, std::uint64_t last_row,
                  const Regular& regular) {

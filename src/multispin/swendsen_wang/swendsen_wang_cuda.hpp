@@ -204,8 +204,8 @@ void launch_label_tables(const LabelTables& g, cudaStream_t stream);
 // the node's number in the tile plus this bit.
 inline constexpr std::uint32_t kNodeLabel = kLabelTileSites;
 
-// Masks of a tile: open bonds by direction, random bits, if there are listed bonds the sites with
-// an open listed bond, and in a field the sites that are bound to the ghost spin.
+// Masks of a tile: open bonds by direction, then random bits. With listed bonds also the sites that
+// have an open listed bond, in a field also the sites that are bound to the ghost spin.
 RW_HD constexpr std::uint32_t masks_per_tile(int dim, bool listed, bool in_field) {
   return static_cast<std::uint32_t>(dim) + (listed ? 2 : 1) + (in_field ? 1 : 0);
 }
