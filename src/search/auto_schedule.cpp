@@ -101,7 +101,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
   }
   setting.candidates =
       standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
-  if (!sweeps_alone(spec)) {
+  if (isolated_sites(spec) > kMaxIsolated) {
     std::erase_if(setting.candidates, [](const Updates& c) { return c.schedule.cluster == 0; });
   }
   setting.options = options;
@@ -165,8 +165,6 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
 }
 
 }  // namespace
-
-bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMaxIsolated; }
 
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
