@@ -33,7 +33,7 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   const std::string text = kept_text(tuned);
   if (lease == nullptr) return write_text_file(file, text);
   try {
-    write_new_plain(file, std::as_bytes(std::span(text)), *lease);
+    write_new_text_file(file, text, *lease);
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::held) throw;
     throw LeaseLost(ExitCode::interrupted, error.what());
