@@ -221,10 +221,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
     } catch (const LeaseLost&) {
       continue;  // use the choice of its new owner
     }
-    if (stop.stop_requested()) {
-      throw Error(ExitCode::interrupted,
-                  fmt::format("stopped by {} while {} was tuning", stop.reason(), claim.holder));
-    }
+    stop.check(fmt::format(" while {} was tuning", claim.holder));
     const auto now = std::chrono::steady_clock::now();
     if (now - told > 30s) {
       told = now;
