@@ -21,22 +21,26 @@
 
 namespace rewise {
 
-Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
+void Lattice::check(const std::vector<std::uint32_t>& extents) {
   if (extents.empty() || extents.size() > kMaxDim) {
     throw Error(ExitCode::usage,
                 fmt::format("dimension {} is out of range (1..{})", extents.size(), kMaxDim));
   }
+  for (const std::uint32_t extent : extents) {
+    if (extent >= 4 && extent % 2 == 0) continue;
+    throw Error(ExitCode::usage,
+                fmt::format("extent {} of size {}: every extent must be even and at least 4",
+                            extent, fmt::join(extents, ",")));
+  }
+}
+
+Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
+  check(extents);
   Lattice lattice;
   lattice.dim = static_cast<int>(extents.size());
+  std::ranges::copy(extents, lattice.extent.begin());
   std::uint64_t sites = 1;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    const std::uint32_t extent = extents[k];
-    if (extent < 4 || extent % 2 != 0) {
-      throw Error(ExitCode::usage,
-                  fmt::format("extent {} of size {}: every extent must be even and at least 4",
-                              extent, fmt::join(extents, ",")));
-    }
-    lattice.extent[k] = extent;
+  for (const std::uint32_t extent : extents) {
     if (sites > kMaxSites / extent) {
       throw Error(ExitCode::usage, fmt::format("size {} has too many sites: at most {} are allowed",
                                                fmt::join(extents, ","), kMaxSites));

@@ -25,7 +25,9 @@ struct Lattice {
   int dim = 0;  // 0: no lattice (an imported graph)
   std::array<std::uint32_t, kMaxDim> extent{1, 1, 1, 1};
 
-  // Checks dimension, parity and size of the extents. Throws Error(usage) with the invalid value.
+  // Checks dimension and parity of the extents. Throws Error(usage) with the invalid value.
+  static void check(const std::vector<std::uint32_t>& extents);
+  // Also checks the number of sites.
   static Lattice make(const std::vector<std::uint32_t>& extents);
 
   RW_HD std::uint64_t sites() const {

@@ -136,20 +136,8 @@ Eigen::ArrayXXd leave_one_out_controlled_means(const Eigen::ArrayXXd& rows,
 std::vector<Jackknifed> jackknife_with_controls(int sample, const Eigen::ArrayXXd& rows,
                                                 const ControlVariates& controls,
                                                 const VectorFunction& f) {
-  const Eigen::VectorXd full = f(controlled_mean(rows, controls));
-  const Eigen::ArrayXXd left = leave_one_out_controlled_means(rows, controls);
-  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
-  for (Index j = 0; j < full.size(); ++j) {
-    results[static_cast<std::size_t>(j)].value = full[j];
-    results[static_cast<std::size_t>(j)].left_out[sample].resize(left.rows());
-  }
-  for (Index i = 0; i < left.rows(); ++i) {
-    const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
-    for (Index j = 0; j < full.size(); ++j) {
-      results[static_cast<std::size_t>(j)].left_out[sample][i] = value[j];
-    }
-  }
-  return results;
+  return left_out_values(sample, controlled_mean(rows, controls),
+                         leave_one_out_controlled_means(rows, controls), f);
 }
 
 bool controls_help(const Jackknifed& plain, const Jackknifed& controlled,

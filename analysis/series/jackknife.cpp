@@ -130,15 +130,21 @@ Eigen::ArrayXXd leave_one_out_means(const Eigen::ArrayXXd& rows) {
 std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
                                         const VectorFunction& f) {
   if (rows.rows() == 0) throw Error(ExitCode::internal, "jackknife: no members");
-  const Eigen::VectorXd full = f(rows.colwise().mean().matrix().transpose());
+  const Eigen::VectorXd mean = rows.colwise().mean().matrix().transpose();
+  if (rows.rows() > 1) return left_out_values(sample, mean, leave_one_out_means(rows), f);
+  std::vector<Jackknifed> results = left_out_values(sample, mean, {}, f);
+  for (Jackknifed& one : results) one.left_out[sample] = Eigen::ArrayXd::Constant(1, kNaN);
+  return results;
+}
+
+std::vector<Jackknifed> left_out_values(int sample, const Eigen::VectorXd& mean,
+                                        const Eigen::ArrayXXd& left, const VectorFunction& f) {
+  const Eigen::VectorXd full = f(mean);
   std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
   for (Eigen::Index j = 0; j < full.size(); ++j) {
     results[static_cast<std::size_t>(j)].value = full[j];
-    results[static_cast<std::size_t>(j)].left_out[sample] =
-        Eigen::ArrayXd::Constant(rows.rows(), kNaN);
+    results[static_cast<std::size_t>(j)].left_out[sample].resize(left.rows());
   }
-  if (rows.rows() < 2) return results;
-  const Eigen::ArrayXXd left = leave_one_out_means(rows);
   for (Eigen::Index i = 0; i < left.rows(); ++i) {
     const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
     for (Eigen::Index j = 0; j < full.size(); ++j) {

@@ -53,6 +53,10 @@ Jackknifed derive(const std::vector<Jackknifed>& inputs,
 std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
                                         const VectorFunction& f);
 
+// f of `mean`, and f of every row of `left` with one member left out.
+std::vector<Jackknifed> left_out_values(int sample, const Eigen::VectorXd& mean,
+                                        const Eigen::ArrayXXd& left, const VectorFunction& f);
+
 // The common case: one sample, values and covariance at once.
 Estimates jackknife(const Eigen::ArrayXXd& rows, const VectorFunction& f);
 

@@ -227,11 +227,7 @@ class GroupTimer {
     return row;
   }
 
-  void check_stop() const {
-    if (!stop_.stop_requested()) return;
-    throw Error(ExitCode::interrupted,
-                fmt::format("stopped by {}; nothing was kept", stop_.reason()));
-  }
+  void check_stop() const { stop_.check("; nothing was kept"); }
 
   const BenchGroup& group_;
   const BenchEffort& effort_;

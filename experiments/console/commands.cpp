@@ -7,6 +7,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
+#include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/parse.hpp"
 

@@ -10,15 +10,15 @@
 
 namespace rewise {
 
+inline double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1u << 30); }
+
 // Throws Error(device) if `need` bytes exceed the `free` bytes of a device or machine, `where`.
 inline void require_memory(std::string_view where, std::string_view what, std::uint64_t need,
                            std::uint64_t free, std::string_view advice) {
   if (need <= free) return;
-  constexpr double kGiB = 1u << 30;
   throw Error(ExitCode::device, fmt::format("{}: {} need {:.1f} GiB, but only {:.1f} GiB are free "
                                             "({})",
-                                            where, what, static_cast<double>(need) / kGiB,
-                                            static_cast<double>(free) / kGiB, advice));
+                                            where, what, gib(need), gib(free), advice));
 }
 
 }  // namespace rewise

@@ -8,23 +8,14 @@
 namespace rewise::bitlattice {
 
 Layout Layout::make(const std::vector<std::uint32_t>& extents) {
-  if (extents.empty() || extents.size() > kMaxDim) {
-    throw Error(ExitCode::usage,
-                fmt::format("dimension {} is out of range (1..{})", extents.size(), kMaxDim));
-  }
+  Lattice::check(extents);
   constexpr std::uint64_t kMaxRowCount = 0xFFFFFFFFu, kMaxGroups = std::uint64_t{1} << 31;
   Layout layout;
   layout.dim = static_cast<int>(extents.size());
   std::uint64_t rows = 1;
   for (std::size_t k = 0; k < extents.size(); ++k) {
-    const std::uint32_t extent = extents[k];
-    if (extent < 4 || extent % 2 != 0) {
-      throw Error(ExitCode::usage,
-                  fmt::format("extent {} of size {}: every extent must be even and at least 4",
-                              extent, fmt::join(extents, ",")));
-    }
-    layout.extent[k] = extent;
-    if (k > 0) rows = std::min(rows * extent, kMaxRowCount + 1);
+    layout.extent[k] = extents[k];
+    if (k > 0) rows = std::min(rows * extents[k], kMaxRowCount + 1);
   }
   layout.half = extents[0] / 2;
   layout.groups = (layout.half + kGroupSites - 1) / kGroupSites;

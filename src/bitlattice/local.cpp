@@ -70,34 +70,24 @@ struct Disagreement {
   V32 few, equal, p0, p1;
 
   HWY_INLINE explicit Disagreement(const V32* x) {
-    p0 = p1 = zero();
+    const Planes<2 * kDim> n(x);
+    p0 = n.p0;
+    p1 = zero();
     if constexpr (kDim == 1) {
-      few = invert(hn::Or(x[0], x[1]));
-      equal = hn::Xor(x[0], x[1]);
+      few = invert(hn::Or(n.p0, n.p1));
+      equal = n.p0;
     } else if constexpr (kDim == 2) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      p0 = hn::Xor(s, x[3]);
-      few = hn::AndNot(c, invert(hn::And(s, x[3])));
-      equal = hn::AndNot(hn::Or(few, p0), invert(hn::And(c, s)));
+      few = invert(hn::Or(n.p1, n.p2));
+      equal = hn::AndNot(n.p0, n.p1);
     } else if constexpr (kDim == 3) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
-      p0 = hn::Xor(s, t);
-      const V32 f = hn::And(s, t), b1 = xor3(c, e, f), b2 = majority(c, e, f);
-      const V32 both = hn::And(p0, b1);
-      few = hn::AndNot(b2, invert(both));
-      equal = hn::AndNot(b2, both);
-      p1 = select(b2, invert(hn::Or(p0, b1)), b1);
+      const V32 both = hn::And(n.p0, n.p1);
+      few = hn::AndNot(n.p2, invert(both));
+      equal = hn::AndNot(n.p2, both);
+      p1 = select(n.p2, invert(hn::Or(n.p0, n.p1)), n.p1);
     } else {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
-      const V32 u = hn::Xor(x[6], x[7]), f = hn::And(x[6], x[7]);
-      p0 = xor3(s, t, u);
-      const V32 g = majority(s, t, u), v = xor3(c, e, f), h = majority(c, e, f);
-      const V32 b1 = hn::Xor(v, g), vg = hn::And(v, g), b2 = hn::Xor(h, vg), b3 = hn::And(h, vg);
-      few = invert(hn::Or(b2, b3));
-      equal = hn::AndNot(hn::Or(b1, p0), b2);
-      p1 = select(hn::AndNot(equal, b2), hn::Xor(b1, p0), b1);
+      few = invert(hn::Or(n.p2, n.p3));
+      equal = hn::AndNot(hn::Or(n.p1, n.p0), n.p2);
+      p1 = select(hn::AndNot(equal, n.p2), hn::Xor(n.p1, n.p0), n.p1);
     }
   }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "src/base/all_cores.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
@@ -19,7 +20,6 @@
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
-#include "src/bytespin/replicas.hpp"
 #include "src/bytespin/shared.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
@@ -95,10 +95,9 @@ CpuEngine::CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOpt
 
 template <class F>
 void CpuEngine::for_each_replica(F&& f) {
-  bytespin::for_each_replica(threads_now(options_, threads_), replicas_,
-                             [&](std::size_t replica, int thread) {
-                               f(replica, workers_[static_cast<std::size_t>(thread)]);
-                             });
+  on_threads(threads_now(options_, threads_), replicas_, [&](std::size_t replica, int thread) {
+    f(replica, workers_[static_cast<std::size_t>(thread)]);
+  });
 }
 
 void CpuEngine::start() {

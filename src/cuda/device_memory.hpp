@@ -133,4 +133,12 @@ inline std::size_t free_device_memory() {
   return free;
 }
 
+// The number of items of `each` bytes that fit into `free` bytes beside `fixed` bytes. Leaves a
+// quarter of the room unused, unless `least` items need it.
+inline std::uint64_t items_in(std::uint64_t free, std::uint64_t fixed, std::uint64_t each,
+                              std::uint64_t least) {
+  const std::uint64_t all = free > fixed ? (free - fixed) / each : 0;
+  return std::max(all * 3 / 4, std::min(all, least));
+}
+
 }  // namespace rewise

@@ -160,11 +160,7 @@ double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t 
          exchanges * cost.exchange;
 }
 
-void check_stop(const StopToken& stop) {
-  if (!stop.stop_requested()) return;
-  throw Error(ExitCode::interrupted,
-              fmt::format("stopped by {}; unfinished curves are lost", stop.reason()));
-}
+void check_stop(const StopToken& stop) { stop.check("; unfinished curves are lost"); }
 
 CurveKeys curve_keys(double temperature, const Updates& mix) {
   return {{"temperature", number_text(temperature)}, {"schedule", to_string(mix)}};

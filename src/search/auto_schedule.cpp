@@ -33,7 +33,7 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   const std::string text = kept_text(tuned);
   if (lease == nullptr) return write_text_file(file, text);
   try {
-    write_new_plain(file, std::as_bytes(std::span(text)), *lease);
+    write_new_text_file(file, text, *lease);
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::held) throw;
     throw LeaseLost(ExitCode::interrupted, error.what());
@@ -101,7 +101,7 @@ TuneSetting setting_of(const TaskSpec& spec, bool any_cluster, const EngineOptio
   }
   setting.candidates =
       standard_candidates(any_cluster ? clusters_of(spec.engine) : std::vector{spec.cluster});
-  if (!sweeps_alone(spec)) {
+  if (isolated_sites(spec) > kMaxIsolated) {
     std::erase_if(setting.candidates, [](const Updates& c) { return c.schedule.cluster == 0; });
   }
   setting.options = options;
@@ -166,8 +166,6 @@ ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wis
 
 }  // namespace
 
-bool sweeps_alone(const TaskSpec& spec) { return isolated_sites(spec) <= kMaxIsolated; }
-
 std::string schedule_class(const TaskSpec& spec, bool any_cluster) {
   const std::string potts =
       spec.model.is_potts() ? fmt::format("_potts{}", spec.model.q) : std::string();
@@ -223,10 +221,7 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
     } catch (const LeaseLost&) {
       continue;  // use the choice of its new owner
     }
-    if (stop.stop_requested()) {
-      throw Error(ExitCode::interrupted,
-                  fmt::format("stopped by {} while {} was tuning", stop.reason(), claim.holder));
-    }
+    stop.check(fmt::format(" while {} was tuning", claim.holder));
     const auto now = std::chrono::steady_clock::now();
     if (now - told > 30s) {
       told = now;

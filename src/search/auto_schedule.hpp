@@ -58,10 +58,6 @@ struct ScheduleWish {
 // two.) There is no tuning on any device if `work` is below kMinTuning / kTuneShare.
 inline constexpr double kTuneShare = 0.05, kMinTuning = 1, kMaxTuning = 60;
 
-// Whether a schedule may consist of local sweeps only. False if the graph may have isolated sites,
-// which Metropolis flips in every sweep, so that it is not ergodic.
-bool sweeps_alone(const TaskSpec& spec);
-
 // Returns the schedule of a class: the stored one, or a new choice, which is stored. Waits while
 // another process chooses. Throws Error(interrupted) on a stop request; if a time limit stops the
 // tuning, it stores the rule of thumb first.

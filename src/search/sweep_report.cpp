@@ -41,6 +41,14 @@ std::string place_of(const SweepPoint& point) {
   return fmt::format("p = {}{}{}", point.p, point.label.empty() ? "" : ", ", point.label);
 }
 
+// The first `most` rows as a table by table(rows), and the number of the other rows.
+template <class Row, class Table>
+std::string first_rows(std::vector<Row> rows, std::size_t most, const Table& table) {
+  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
+  rows.resize(rows.size() - more);
+  return table(rows) + (more > 0 ? fmt::format("  .. and {} more in summary.json\n", more) : "");
+}
+
 // The tables of a sweep, each narrow enough for a terminal. summary.csv has all columns.
 enum class SweepTable { thermal, in_field, staggered, overlaps };
 
@@ -125,13 +133,10 @@ std::string exchange_text(const std::vector<SweepPoint>& points, bool labels, st
     }
   }
   if (rows.empty()) return "";
-  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
-  rows.resize(rows.size() - more);
-  return fmt::format(
-      "\nReplica exchange: fraction of accepted exchanges between neighbouring temperatures (it "
-      "should\nbe 0.2 or more), and round trips between the first and the last temperature per "
-      "replica and\n1000 cycles:\n\n{}{}",
-      cells_table(rows), more > 0 ? fmt::format("  .. and {} more in summary.json\n", more) : "");
+  return "\nReplica exchange: fraction of accepted exchanges between neighbouring temperatures (it "
+         "should\nbe 0.2 or more), and round trips between the first and the last temperature per "
+         "replica and\n1000 cycles:\n\n" +
+         first_rows(std::move(rows), most, cells_table);
 }
 
 std::string_view crossing_symbol(const Crossing& crossing) {
@@ -173,11 +178,7 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepPoint>
   std::string out = fmt::format("\nTarget: a relative error of {} for {}: reached by {} of {}.\n",
                                 *config.target_error, fmt::join(config.target_observables, ", "),
                                 all - rows.size(), count_text(all, "size"));
-  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
-  rows.resize(rows.size() - more);
-  out += aligned_table(rows);
-  if (more > 0) out += fmt::format("  .. and {} more in summary.json\n", more);
-  return out;
+  return out + first_rows(std::move(rows), most, aligned_table);
 }
 
 Json crossings_json(const SweepPoint& point) {
@@ -218,16 +219,11 @@ std::string overlap_crossings_text(const std::vector<SweepPoint>& points, bool g
     }
   }
   if (rows.empty()) return "";
-  const std::size_t more = rows.size() > most ? rows.size() - most : 0;
-  rows.resize(rows.size() - more);
-  std::string out =
-      fmt::format(
-          "\nCrossings of the overlaps of consecutive sizes, which tend to {} as the sizes "
-          "grow:\n\n",
-          glass ? "T_SG" : "T_SG or, with magnetic order, to its Tc") +
-      cells_table(rows);
-  if (more > 0) out += fmt::format("  .. and {} more in summary.json\n", more);
-  return out;
+  return fmt::format(
+             "\nCrossings of the overlaps of consecutive sizes, which tend to {} as the sizes "
+             "grow:\n\n",
+             glass ? "T_SG" : "T_SG or, with magnetic order, to its Tc") +
+         first_rows(std::move(rows), most, cells_table);
 }
 
 std::string sweep_warnings(const std::vector<SweepPoint>& points) {

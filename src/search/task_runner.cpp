@@ -12,7 +12,6 @@
 #include "src/base/profile.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/cuda_rule.hpp"
 #include "src/search/equilibrium.hpp"
 #include "src/search/rounds.hpp"
 #include "src/study/engines.hpp"
@@ -29,10 +28,16 @@ double least_cpu_seconds(const TaskSpec& spec) {
          static_cast<double>(spec.temperatures.size() * spec.cycles());
 }
 
+// Rule of thumb on a fully used CUDA device near Tc (tests/bench/RESULTS.md, "Tuner").
+Updates cuda_rule(const TaskSpec& spec, bool any_cluster) {
+  const bool labels = any_cluster && spec.graph.p > 0;
+  return {{4, 1}, labels ? ClusterUpdate::swendsen_wang : spec.cluster};
+}
+
 // Request to auto_schedule.hpp for a cell's tasks; `task` is one of them, with a likely plan. If
 // there is too little work for tuning even on one core, the plan's schedule is used, so that a
 // small study is the same on every device. If there is too little work on this device, or tuning
-// has no result, engines with EngineFactory::cuda_seconds use cuda_candidate() on CUDA.
+// has no result, engines with EngineFactory::cuda_seconds use cuda_rule() on CUDA.
 ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
@@ -49,7 +54,7 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
   wish.any_cluster = !study.config().cluster;
   wish.recompute_damaged = study.config().recompute_damaged;
   wish.rule_of_thumb = wish.fallback = {cell.size->plan.schedule, spec.cluster};
-  if (gpu) wish.fallback = cuda_candidate(spec, wish.any_cluster, sweeps_alone(spec));
+  if (gpu) wish.fallback = cuda_rule(spec, wish.any_cluster);
   wish.work = tasks * on_core;
   const double sites = site_count(spec.graph.extents);
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;

@@ -66,11 +66,7 @@ class Tuner {
     return setting_.spec.schedule.houdayer ? Dependence::overlaps : Dependence::none;
   }
 
-  void check_stop() const {
-    if (!stop_.stop_requested()) return;
-    throw Error(ExitCode::interrupted,
-                fmt::format("stopped by {} while tuning the schedule", stop_.reason()));
-  }
+  void check_stop() const { stop_.check(" while tuning the schedule"); }
 
   TuneEngine& engine_of(ClusterUpdate cluster) {
     auto& engine = engines_[cluster];

@@ -155,10 +155,7 @@ class FolderLock {
     if (waited_ || no_locks) return;
     // This file system locks files but no folders. Most such file systems require a file that is
     // open for writing.
-    const fs::path path = folder / ".leases.lock";
-    constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int file = ::open(path.c_str(), flags | O_CREAT | O_RDWR, 0666);
-    if (file < 0) file = ::open(path.c_str(), flags | O_RDONLY);  // owned by another user
+    const int file = open_lock_file(folder / ".leases.lock");
     if (file < 0) return;
     ::close(file_);
     file_ = file;

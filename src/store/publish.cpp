@@ -198,6 +198,11 @@ void write_and(void (*publish)(Temporary&, const fs::path&, const Lease*), const
   }
 }
 
+void replace(Temporary& temporary, const fs::path& path) {
+  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
+  temporary.published();
+}
+
 SealBlock seal_of(std::span<const std::byte> image, const Lease* lease) {
   return seal_block(image, lease != nullptr ? lease->term() : 0);
 }
@@ -239,20 +244,18 @@ void write_file(const fs::path& path, Overwrite overwrite,
       fail_io("publish", path, ENOENT);
     }
   }
-  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
-  temporary.published();
+  replace(temporary, path);
 }
 
-void write_plain(const fs::path& path, std::span<const std::byte> bytes) {
+void write_text_file(const fs::path& path, std::string_view text) {
   Temporary temporary(path);
-  temporary.write(bytes);
+  temporary.write(std::as_bytes(std::span(text)));
   temporary.sync_and_close();
-  if (rename_file(temporary.path(), path) != 0) fail_io("write", path, errno);
-  temporary.published();
+  replace(temporary, path);
 }
 
-void write_new_plain(const fs::path& path, std::span<const std::byte> bytes, const Lease& lease) {
-  write_and(publish_new, path, {bytes}, &lease);
+void write_new_text_file(const fs::path& path, std::string_view text, const Lease& lease) {
+  write_and(publish_new, path, {std::as_bytes(std::span(text))}, &lease);
 }
 
 }  // namespace rewise

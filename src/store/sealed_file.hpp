@@ -47,11 +47,11 @@ enum class Overwrite { no, yes };
 // meanwhile.
 void write_file(const std::filesystem::path& path, Overwrite overwrite,
                 const std::function<void(const TextSink& out)>& fill);
-// Creates or replaces such a file. Throws Error(io).
-void write_plain(const std::filesystem::path& path, std::span<const std::byte> bytes);
+// Creates or replaces a small file of this kind. Throws Error(io).
+void write_text_file(const std::filesystem::path& path, std::string_view text);
 // Never replaces a file, like write_new_sealed.
-void write_new_plain(const std::filesystem::path& path, std::span<const std::byte> bytes,
-                     const Lease& lease);
+void write_new_text_file(const std::filesystem::path& path, std::string_view text,
+                         const Lease& lease);
 
 // Throws Error(io) only if the file exists and cannot be read.
 SealedRead read_sealed(const std::filesystem::path& path);

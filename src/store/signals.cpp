@@ -207,6 +207,11 @@ std::string StopToken::reason() const {
   return std::string(stop_requested() ? kTimeLimit : "");
 }
 
+void StopToken::check(std::string_view outcome) const {
+  if (!stop_requested()) return;
+  throw Error(ExitCode::interrupted, fmt::format("stopped by {}{}", reason(), outcome));
+}
+
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view origin) {
   double value;
   const std::size_t days = text.find_first_not_of("0123456789");

@@ -40,6 +40,8 @@ class StopToken {
   // A name such as "SIGTERM", or kTimeLimit; empty without a stop request.
   std::string reason() const;
   static constexpr std::string_view kTimeLimit = "the time limit";
+  // Throws Error(interrupted), "stopped by REASON" and `outcome`, on a stop request.
+  void check(std::string_view outcome) const;
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;

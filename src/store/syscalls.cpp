@@ -118,6 +118,12 @@ void fail_io(const std::string& what, const std::filesystem::path& path, int err
               fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
 }
 
+int open_lock_file(const std::filesystem::path& path) {
+  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int file = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
+  return file < 0 ? ::open(path.c_str(), flags | O_RDONLY) : file;
+}
+
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }

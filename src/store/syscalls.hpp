@@ -42,6 +42,9 @@ bool folder_exists(const std::filesystem::path& path);
 
 // Throws Error(io): "cannot <what> <path>: <the error's text>".
 [[noreturn]] void fail_io(const std::string& what, const std::filesystem::path& path, int error);
+// Opens a file for locks and creates it if possible: only for reading if it belongs to another
+// user. Returns -1 if it cannot be opened.
+int open_lock_file(const std::filesystem::path& path);
 // The folder that holds a path; "." for a bare name.
 std::filesystem::path folder_of(const std::filesystem::path& path);
 

@@ -25,7 +25,6 @@ constexpr std::size_t kAttributeText = 32'768;  // longer texts become datasets
 // Size of a chunk: equal byte planes (such as those of the signs) then lie within deflate's window.
 constexpr std::uint64_t kChunkElements = 1ULL << 15;
 constexpr int kLevel = 1;  // of deflate, for series and bonds
-constexpr std::size_t kMaxDim = 8;
 
 [[noreturn]] void unfit(const std::string& what) {
   throw Error(ExitCode::data, "invalid task data: " + what);
@@ -72,63 +71,14 @@ h5::Packing packing(const std::vector<std::uint64_t>& dims) {
   return result;
 }
 
-// Arrays that are compressed before the HDF5 lock is acquired, in the order of writing.
-using Packed = std::vector<std::pair<std::string, h5::PackedArray>>;
-
-void write_packed(h5::Group& group, const Packed& arrays) {
-  for (const auto& [name, array] : arrays) group.write(name, array);
-}
-
-Packed pack_bonds(const GraphRecord& graph) {
-  Packed lists;
-  const auto add = [&]<class T>(const char* name, const std::vector<T>& values) {
-    lists.emplace_back(name, h5::pack<T>(values, {values.size()}, packing({values.size()})));
-  };
-  add("bond", graph.bond);
-  add("a", graph.a);
-  add("b", graph.b);
-  if (!graph.weight.empty()) add("weight", graph.weight);
-  if (!graph.field.empty()) add("field", graph.field);
-  return lists;
-}
-
-void write_graph(h5::Group group, const GraphRecord& graph, const Packed& bonds) {
-  group.set("dim", static_cast<std::uint32_t>(graph.extents.size()));
-  group.set_array<std::uint32_t>("extents", graph.extents);
-  group.set("p", graph.p);
-  group.set_text("rule", graph.rule);
-  group.set("seed", graph.seed);
-  if (graph.bare) group.set("bare", std::uint32_t{1});
-  group.set_text("source", graph.source);
-  group.set("sites", graph.sites);
-  group.set("bonds", graph.bonds);
-  group.set("modified", graph.modified);
-  group.set("rewired", static_cast<std::uint64_t>(graph.rewired()));
-  write_packed(group, bonds);
-}
-
 GraphRecord read_graph(const h5::Group& group) {
-  GraphRecord graph;
-  graph.extents = group.get_array<std::uint32_t>("extents", kMaxDim);
-  graph.p = group.get<double>("p");
-  graph.rule = group.text("rule");
-  graph.seed = group.get<std::uint64_t>("seed");
-  graph.bare = group.has_attribute("bare");
-  graph.source = group.text("source");
-  graph.sites = group.get<std::uint64_t>("sites");
-  graph.bonds = group.get<std::uint64_t>("bonds");
+  GraphRecord graph = read_graph_record(group);
   graph.modified = group.get<std::uint64_t>("modified");
-  graph.bond = group.read<std::uint64_t>("bond", 1).values;
-  graph.a = group.read<std::uint32_t>("a", 1).values;
-  graph.b = group.read<std::uint32_t>("b", 1).values;
-  if (group.has("weight")) graph.weight = group.read<double>("weight", 1).values;
-  if (group.has("field")) graph.field = group.read<double>("field", 1).values;
+  require(group.has_attribute("source"), "the graph has no source");
   require(group.get<std::uint32_t>("dim") == graph.extents.size(),
-          "dim differs from the number "
-          "of extents");
+          "dim differs from the number of extents");
   require(group.get<std::uint64_t>("rewired") == graph.rewired(),
-          "rewired differs from the "
-          "length of its list");
+          "rewired differs from the length of its list");
   return graph;
 }
 
@@ -164,8 +114,8 @@ h5::PackedArray pack_series(const Series<T>& series) {
   return h5::pack_narrow(series.values(), dims, how);
 }
 
-Packed pack_all_series(const TaskData& task) {
-  Packed packed;
+PackedArrays pack_all_series(const TaskData& task) {
+  PackedArrays packed;
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
         if (column.in != MeasuredIn::all && series.empty()) return;
@@ -316,12 +266,13 @@ void write_results(h5::Group group, const ResultRecord& results) {
   }
 }
 
-void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const Packed& all_series,
-               const std::optional<NarrowState>& narrow_state) {
+void write_all(h5::Group root, const TaskData& task, const PackedArrays& bonds,
+               const PackedArrays& all_series, const std::optional<NarrowState>& narrow_state) {
   root.set_text("format", kFormat);
   root.set("format_version", narrow_state ? kNarrow : kPlain);
   write_texts(root.create_group("configuration"), task.configuration);
-  write_graph(root.create_group("graph"), task.graph, bonds);
+  h5::Group graph = root.create_group("graph");
+  write_graph(graph, task.graph, bonds);
   root.write<double>("temperature", task.temperature, {task.temperature.size()});
 
   h5::Group series = root.create_group("series");
@@ -346,7 +297,8 @@ void write_all(h5::Group root, const TaskData& task, const Packed& bonds, const 
 
 std::vector<std::byte> build_image(const TaskData& task) {
   check_task(task);
-  const Packed bonds = pack_bonds(task.graph), all_series = pack_all_series(task);
+  const PackedArrays bonds = pack_lists(task.graph, kChunkElements, kLevel),
+                     all_series = pack_all_series(task);
   const std::optional<NarrowState> narrow_state = narrow(task.state.bytes);
   return h5::build(
       [&](h5::Group root) { write_all(std::move(root), task, bonds, all_series, narrow_state); });

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "graphs/graph_h5.hpp"
 #include "src/engine/columns.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/series.hpp"
@@ -40,22 +41,6 @@ using TextMap = std::map<std::string, std::string>;
 std::string text_at(const TextMap& map, const std::string& key);
 // The number of a key, or `otherwise`.
 double number_at(const TextMap& map, const std::string& key, double otherwise = 0);
-
-struct GraphRecord {
-  std::vector<std::uint32_t> extents;  // [dim]; empty for an imported graph
-  double p = 0;
-  std::string rule;
-  std::uint64_t seed = 0;
-  bool bare = false;   // without the shortcuts
-  std::string source;  // file name of an imported graph, or ""
-  std::uint64_t sites = 0, bonds = 0, modified = 0;
-  std::vector<std::uint64_t> bond;  // [rewired] bond index
-  std::vector<std::uint32_t> a, b;  // [rewired] its ends, < sites
-  // J [bonds] and h [sites] from the graph's file; empty if the file has none.
-  std::vector<double> weight, field;
-  std::size_t rewired() const { return bond.size(); }
-  friend bool operator==(const GraphRecord&, const GraphRecord&) = default;
-};
 
 // One part of a state in parts (state_parts.hpp): bytes [first, last) of each row.
 struct StatePart {

@@ -244,8 +244,4 @@ std::string read_text_file(const std::filesystem::path& file, std::uint64_t most
   return text;
 }
 
-void write_text_file(const std::filesystem::path& file, std::string_view text) {
-  write_plain(file, std::as_bytes(std::span(text)));
-}
-
 }  // namespace rewise

@@ -63,7 +63,5 @@ void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
 // `most` bytes. Pipes and devices, which may never end, are rejected at once.
 std::string read_text_file(const std::filesystem::path& file,
                            std::uint64_t most = ~std::uint64_t{0});
-// Writes a small file atomically (temporary name, then rename). Throws Error(io).
-void write_text_file(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace rewise

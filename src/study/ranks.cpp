@@ -13,6 +13,8 @@
 #include <optional>
 #include <thread>
 
+#include "src/store/syscalls.hpp"
+
 namespace rewise {
 namespace {
 
@@ -84,11 +86,7 @@ int threads_of(const Rank& rank, int cores, int all) {
 RankPresence::RankPresence(const Rank& rank, const std::filesystem::path& folder)
     : rank_(rank.rank), joined_at_(std::chrono::steady_clock::now()) {
   if (rank.size == 1) return;
-  const auto path = folder / ".ranks.lock";
-  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  lock_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
-  if (lock_ < 0)
-    lock_ = ::open(path.c_str(), flags | O_RDONLY);  // the file belongs to another user
+  lock_ = open_lock_file(folder / ".ranks.lock");
   if (lock_ < 0) return;
   struct flock byte {};
   byte.l_type = F_RDLCK;

@@ -1,6 +1,5 @@
 #include "src/study/study_state.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -264,12 +263,7 @@ void refuse_another(const Held& held, const std::string& name, const Owner& mine
 
 }  // namespace
 
-FolderLock::FolderLock(const fs::path& folder) {
-  const fs::path path = folder / ".study.lock";
-  constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  file_ = ::open(path.c_str(), flags | O_RDWR | O_CREAT, 0666);
-  if (file_ < 0) file_ = ::open(path.c_str(), flags | O_RDONLY);  // file of another user
-}
+FolderLock::FolderLock(const fs::path& folder) : file_(open_lock_file(folder / ".study.lock")) {}
 
 FolderLock::~FolderLock() {
   if (file_ >= 0) ::close(file_);

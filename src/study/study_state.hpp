@@ -45,7 +45,7 @@ class FolderLock {
  private:
   bool take(int operation);
 
-  int file_ = -1;
+  int file_;
   bool held_ = false;
 };
 

@@ -9,7 +9,6 @@
 
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
-#include "src/base/fixed_point.hpp"
 #include "src/base/profile.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
@@ -175,35 +174,6 @@ std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
   if (spec.imported != nullptr) return spec.imported;
   const profile::Span span(profile::Work::graph);
   return std::make_shared<const Graph>(build_graph(spec.graph));
-}
-
-GraphRecord graph_record(const Graph& graph) {
-  GraphRecord record;
-  const GraphSpec& spec = graph.spec();
-  record.extents = spec.extents;
-  record.p = spec.p;
-  record.rule = to_string(spec.rule);
-  record.seed = spec.seed;
-  record.bare = spec.bare;
-  record.source = graph.source();
-  record.sites = graph.sites();
-  record.bonds = graph.bonds();
-  record.modified = graph.changed_sites().size();
-  const bool any = parity_of(spec.rule) == Parity::any && !spec.bare;
-  const std::vector<RewiredBond> shortcuts = any ? graph.shortcuts() : std::vector<RewiredBond>{};
-  for (const RewiredBond& bond : any ? std::span(shortcuts) : graph.rewired_bonds()) {
-    record.bond.push_back(bond.bond);
-    record.a.push_back(bond.a);
-    record.b.push_back(bond.b);
-  }
-  const auto numbers = [](std::span<const std::int32_t> fixed) {
-    std::vector<double> values(fixed.begin(), fixed.end());
-    for (double& value : values) value *= kFixedUnit;
-    return values;
-  };
-  record.weight = numbers(graph.bond_weights());
-  record.field = numbers(graph.site_fields());
-  return record;
 }
 
 EngineSpec engine_spec(const TaskSpec& spec) {

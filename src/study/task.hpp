@@ -84,7 +84,6 @@ TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec);
 std::optional<TaskPaths> paths_beside(const std::string& out);
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
-GraphRecord graph_record(const Graph& graph);
 EngineSpec engine_spec(const TaskSpec& spec);
 
 // Whether staggered magnetisations are measured: as `requested`; by default those of

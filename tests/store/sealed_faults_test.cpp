@@ -28,8 +28,9 @@ using Bytes = std::vector<std::byte>;
 
 namespace {
 
-const Bytes kOldest = bytes_of("first"), kOldImage = bytes_of("second image"),
-            kNewImage = bytes_of("the third image, longer");
+const std::string kOldText = "second image", kNewText = "the third image, longer";
+const Bytes kOldest = bytes_of("first"), kOldImage = bytes_of(kOldText),
+            kNewImage = bytes_of(kNewText);
 
 // A folder with a file and its `.prev`.
 struct TwoVersions {
@@ -162,7 +163,7 @@ TEST_CASE("temporaries follow no link and have unique names") {
   put_bytes(folder / "target", kOldImage);
   // The name of a temporary in earlier versions.
   fs::create_symlink("target", folder / (".s.json." + std::to_string(::getpid()) + ".tmp"));
-  write_plain(folder / "s.json", kNewImage);
+  write_text_file(folder / "s.json", kNewText);
   CHECK(file_bytes(folder / "target") == kOldImage);
   CHECK(file_bytes(folder / "s.json") == kNewImage);
   CHECK_FALSE(fs::is_symlink(fs::symlink_status(folder / "s.json")));
@@ -209,9 +210,9 @@ TEST_CASE("calls that succeed but are reported as failed, as by NFS, are recogni
       CHECK(read_sealed(previous_path(path)).image == kOldImage);
       CHECK(set_aside(path).filename() == path.filename().string() + ".damaged-1");
     }
-    write_new_plain(folder / "c.json", kNewImage, *claim.lease);
+    write_new_text_file(folder / "c.json", kNewText, *claim.lease);
   }
-  write_plain(folder / "d.json", kNewImage);
+  write_text_file(folder / "d.json", kNewText);
   CHECK(file_bytes(folder / "d.json") == kNewImage);
   CHECK(folder.files() == std::vector<std::string>{"a.h5.damaged-1", "a.h5.prev", "b.h5.damaged-1",
                                                    "b.h5.prev", "c.json", "d.json"});
@@ -225,8 +226,8 @@ TEST_CASE("another process that removes temporaries removes no file during its p
   Faults faults;
   faults.before_publishing([&] { cleared += clear_temporaries(folder.path()); });
   if (!can_link) faults.fail_always(Call::link, EPERM);
-  write_plain(text, kOldImage);
-  write_plain(text, kNewImage);
+  write_text_file(text, kOldText);
+  write_text_file(text, kNewText);
   write_new_sealed(path, kOldImage);
   write_sealed(path, kNewImage);
   CHECK(cleared == 0);

@@ -7,13 +7,13 @@
 #include <atomic>
 #include <numeric>
 
+#include "src/base/all_cores.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/bytespin/draws.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
-#include "src/bytespin/replicas.hpp"
 #include "src/engine/couplings.hpp"
 
 namespace rewise::bytespin {
@@ -155,7 +155,7 @@ class CoupledCpuEngine final : public CoupledEngine {
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         spins_(replicas_ * plan_.sites),
         workers_(static_cast<std::size_t>(threads_)) {
-    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
+    on_threads(now_threads(), replicas_, [&](std::size_t replica, int) {
       check_stop();
       const bool hot =
           starts_hot(spec_.start, static_cast<std::uint32_t>(replica % spec_.replicas));
@@ -256,7 +256,7 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
 std::vector<std::int64_t> CoupledCpuEngine::bond_sums() {
   std::vector<std::int64_t> sums(replicas_);
   with_dim(plan_.lattice.dim, [&]<int D>() {
-    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
+    on_threads(now_threads(), replicas_, [&](std::size_t replica, int) {
       const std::uint8_t* spins = spins_of(replica);
       for (Site site = 0; site < plan_.sites; ++site) {
         sums[replica] += coupled_.bond_sum_of<D>(spins, site);
@@ -269,14 +269,14 @@ std::vector<std::int64_t> CoupledCpuEngine::bond_sums() {
 void CoupledCpuEngine::move_couples(std::uint32_t step) {
   const double begin = now();
   const std::size_t of_temperature = couples_of(spec_.replicas);
-  for_each_replica(
-      now_threads(), spec_.betas.size() * of_temperature, [&](std::size_t couple, int thread) {
-        const std::size_t replica =
-            couple / of_temperature * spec_.replicas +
-            first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
-        updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
-                                    spins_of(replica), spins_of(replica + kPartnerDistance));
-      });
+  on_threads(now_threads(), spec_.betas.size() * of_temperature,
+             [&](std::size_t couple, int thread) {
+               const std::size_t replica =
+                   couple / of_temperature * spec_.replicas +
+                   first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
+               updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
+                                           spins_of(replica), spins_of(replica + kPartnerDistance));
+             });
   work_.cluster_seconds += now() - begin;
 }
 
@@ -289,7 +289,7 @@ void CoupledCpuEngine::exchange(std::uint32_t step) {
 bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
   const double begin = now();
   std::atomic<bool> stopped{false};
-  for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int thread) {
+  on_threads(now_threads(), replicas_, [&](std::size_t replica, int thread) {
     StopPoll poll(options_, stopped);
     if (poll.stopped()) return;
     updates_of(thread);
@@ -318,14 +318,14 @@ void CoupledCpuEngine::measure(Observation& out) {
   std::vector<std::int64_t> overlap(pairs()), link_overlap(pairs());
   const auto sites = static_cast<Site>(plan_.sites);
   with_dim(plan_.lattice.dim, [&]<int D>() {
-    for_each_replica(now_threads(), replicas_, [&](std::size_t replica, int) {
+    on_threads(now_threads(), replicas_, [&](std::size_t replica, int) {
       magnetisation[replica] =
           rewise::bytespin::magnetisation(plan_, {spins_of(replica), plan_.sites});
       for (Site site = 0; site < sites && !staggered.empty(); ++site) {
         staggered[replica] += coupled_.staggered_of(spins_of(replica), site);
       }
     });
-    for_each_replica(now_threads(), pairs(), [&](std::size_t pair, int) {
+    on_threads(now_threads(), pairs(), [&](std::size_t pair, int) {
       const std::uint8_t *a = spins_of(first_of_pair(pair)), *b = a + plan_.sites;
       for (Site site = 0; site < sites; ++site) {
         overlap[pair] += a[site] == b[site] ? 1 : -1;

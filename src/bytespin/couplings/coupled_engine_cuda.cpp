@@ -6,6 +6,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/bytespin/couplings/coupled_cuda.hpp"
 #include "src/bytespin/couplings/coupled_engine.hpp"
 #include "src/bytespin/device_graph.hpp"
@@ -167,7 +168,6 @@ void CoupledCudaEngine::check_memory() const {
                              (64u << 20);
   const std::size_t free = free_device_memory();
   if (need <= free) return;
-  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); };
   throw Error(
       ExitCode::device,
       fmt::format("{}: {:.1f} GiB are needed for {} sites x {} replicas, but only {:.1f} GiB are "

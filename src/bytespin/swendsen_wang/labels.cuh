@@ -144,12 +144,11 @@ __device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
   return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
 }
 
-// Called by a warp whose lanes hold the words of a tile. Flips the sites whose root's place is set
-// in `flips`. kWide: rows are multiples of 16 sites; a lane processes eight sites of four rows at a
-// time.
-template <bool kWide>
-__device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const TileWord& word,
-                                           const std::uint32_t* flips, std::uint8_t* spins) {
+// Called by a warp whose lanes hold the words of a tile. Each lane calls f(site, left) for the
+// first of two sites that it processes at a time; `left`: sites in the row from there on. kWide:
+// rows are multiples of 16 sites; a lane processes eight sites of four rows at a time.
+template <bool kWide, class F>
+__device__ __forceinline__ void for_each_piece(const TileWord& word, F&& f) {
   constexpr unsigned kSites = kWide ? 8 : 2;
   constexpr unsigned kRows = 32 * kSites / kWordSites;
   const unsigned lane = threadIdx.x % 32;
@@ -159,8 +158,15 @@ __device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const Ti
     const unsigned row = n + lane / (kWordSites / kSites);
     const std::uint32_t count = __shfl_sync(~0u, word.count, row);
     const Site first = __shfl_sync(~0u, word.first, row);
-    if (x >= count) continue;
-    const Site site = first + x;
+    if (x < count) f(first + x, count - x);
+  }
+}
+
+// Flips the sites whose root's place is set in `flips`, as for_each_piece().
+template <bool kWide>
+__device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const TileWord& word,
+                                           const std::uint32_t* flips, std::uint8_t* spins) {
+  for_each_piece<kWide>(word, [&](Site site, std::uint32_t left) {
     if constexpr (kWide) {
       const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
       auto* out = reinterpret_cast<uint2*>(spins + site);
@@ -169,30 +175,18 @@ __device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const Ti
       eight.y ^= two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
       *out = eight;
     } else {
-      for (unsigned j = 0; j < 2 && x + j < count; ++j) {
+      for (unsigned j = 0; j < 2 && j < left; ++j) {
         spins[site + j] ^= static_cast<std::uint8_t>(flip_of(flips, arrays.place[site + j]));
       }
     }
-  }
+  });
 }
 
-// Called by a warp whose lanes hold the words of a tile. Sets every spin to take(place of its root,
-// spin). kWide: rows are multiples of 16 sites; a lane processes eight sites of four rows at a
-// time.
+// Sets every spin to take(place of its root, spin), as for_each_piece().
 template <bool kWide, class Take>
 __device__ __forceinline__ void renew_sites(const ReplicaLabels& arrays, const TileWord& word,
                                             std::uint8_t* spins, Take&& take) {
-  constexpr unsigned kSites = kWide ? 8 : 2;
-  constexpr unsigned kRows = 32 * kSites / kWordSites;
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned x = kSites * (lane % (kWordSites / kSites));
-#pragma unroll 4
-  for (unsigned n = 0; n < kTileLanes; n += kRows) {
-    const unsigned row = n + lane / (kWordSites / kSites);
-    const std::uint32_t count = __shfl_sync(~0u, word.count, row);
-    const Site first = __shfl_sync(~0u, word.first, row);
-    if (x >= count) continue;
-    const Site site = first + x;
+  for_each_piece<kWide>(word, [&](Site site, std::uint32_t left) {
     if constexpr (kWide) {
       const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
       auto* out = reinterpret_cast<uint2*>(spins + site);
@@ -206,11 +200,11 @@ __device__ __forceinline__ void renew_sites(const ReplicaLabels& arrays, const T
       *out = make_uint2(two(places.x, old.x, 0) | two(places.y, old.x, 16),
                         two(places.z, old.y, 0) | two(places.w, old.y, 16));
     } else {
-      for (unsigned j = 0; j < kSites && x + j < count; ++j) {
+      for (unsigned j = 0; j < 2 && j < left; ++j) {
         spins[site + j] = take(arrays.place[site + j], spins[site + j]);
       }
     }
-  }
+  });
 }
 
 }  // namespace rewise::bytespin::device

@@ -1,14 +1,11 @@
-// Bit-sliced arithmetic on vectors of words. Planes counts the set bits of several words per bit
-// position; draw_below() compares random binary fractions with thresholds and draws only the digits
-// that it needs (rules.hpp).
+// Bit-sliced arithmetic on vectors of words: draw_below() compares random binary fractions with
+// thresholds and draws only the digits that it needs (rules.hpp).
 #if defined(RW_MULTISPIN_COUNT_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_COUNT_INL_HPP_
 #undef RW_MULTISPIN_COUNT_INL_HPP_
 #else
 #define RW_MULTISPIN_COUNT_INL_HPP_
 #endif
-
-#include <bit>
 
 #include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
@@ -18,90 +15,6 @@ HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 using namespace rewise::HWY_NAMESPACE;
-
-// The number of set bits among K words, 1 <= K <= 8, per bit position. Its binary digits are p0
-// (lowest) to p3.
-template <int K>
-struct Planes {
-  static constexpr int kCount = K < 4 ? 2 : K < 8 ? 3 : 4;
-  V32 p0, p1, p2, p3;
-
-  HWY_INLINE explicit Planes(const V32* x) {
-    p2 = p3 = hn::Zero(D32());
-    if constexpr (K == 1) {
-      p0 = x[0];
-      p1 = hn::Zero(D32());
-    } else if constexpr (K == 2) {
-      p0 = hn::Xor(x[0], x[1]);
-      p1 = hn::And(x[0], x[1]);
-    } else if constexpr (K == 3) {
-      p0 = xor3(x[0], x[1], x[2]);
-      p1 = majority(x[0], x[1], x[2]);
-    } else if constexpr (K == 4) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      p0 = hn::Xor(s, x[3]);
-      const V32 c2 = hn::And(s, x[3]);
-      p1 = hn::Xor(c, c2);
-      p2 = hn::And(c, c2);
-    } else if constexpr (K == 5) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      p0 = xor3(s, x[3], x[4]);
-      const V32 e = majority(s, x[3], x[4]);
-      p1 = hn::Xor(c, e);
-      p2 = hn::And(c, e);
-    } else if constexpr (K == 6) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
-      p0 = hn::Xor(s, t);
-      const V32 f = hn::And(s, t);
-      p1 = xor3(c, e, f);
-      p2 = majority(c, e, f);
-    } else if constexpr (K == 7) {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
-      p0 = xor3(s, t, x[6]);
-      const V32 g = majority(s, t, x[6]);
-      p1 = xor3(c, e, g);
-      p2 = majority(c, e, g);
-    } else {
-      const V32 s = xor3(x[0], x[1], x[2]), c = majority(x[0], x[1], x[2]);
-      const V32 t = xor3(x[3], x[4], x[5]), e = majority(x[3], x[4], x[5]);
-      const V32 u = hn::Xor(x[6], x[7]), f = hn::And(x[6], x[7]);
-      p0 = xor3(s, t, u);
-      const V32 g = majority(s, t, u);
-      const V32 v = xor3(c, e, f), h = majority(c, e, f);
-      p1 = hn::Xor(v, g);
-      const V32 i = hn::And(v, g);
-      p2 = hn::Xor(h, i);
-      p3 = hn::And(h, i);
-    }
-  }
-  // Bit positions whose count is at least n.
-  template <unsigned n>
-  HWY_INLINE V32 at_least() const {
-    static_assert(n >= 1 && (n <= 4 || n > K));
-    if constexpr (n > K) return hn::Zero(D32());
-    V32 m = p1;
-    if constexpr (n == 1) m = hn::Or(m, p0);
-    if constexpr (n == 3) m = hn::And(m, p0);
-    if constexpr (n == 4) return kCount > 3 ? hn::Or(p2, p3) : p2;
-    if constexpr (kCount > 2) m = hn::Or(m, p2);
-    if constexpr (kCount > 3) m = hn::Or(m, p3);
-    return m;
-  }
-  // Selects at(count) per bit position. Counts must be in [kFirst, kFirst + kMany), else the result
-  // is arbitrary. at(n) is one word for all sites.
-  template <unsigned kMany, unsigned kFirst = 0, class At>
-  HWY_INLINE V32 pick(const At& at) const {
-    if constexpr (kMany == 1) {
-      return hn::Set(D32(), at(kFirst));
-    } else {
-      constexpr unsigned kHalf = std::bit_floor(kMany - 1);
-      const V32& plane = kHalf == 1 ? p0 : kHalf == 2 ? p1 : kHalf == 4 ? p2 : p3;
-      return select(plane, pick<kMany - kHalf, kFirst + kHalf>(at), pick<kHalf, kFirst>(at));
-    }
-  }
-};
 
 // Gather the words at the slots of a list, from entry i on. In gather_signed() entries may contain
 // kNegative; their words are inverted if `with_signs`.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/layout.hpp"
@@ -47,8 +48,6 @@ std::uint64_t word_group_bytes(const DeviceLabelTiles& g, bool weighted, bool in
          std::uint64_t{g.listed_most} * 4 + 32 * sizeof(LabelSums);
 }
 
-double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
-
 }  // namespace
 
 SwendsenWangBatch::SwendsenWangBatch(std::span<const EngineView> engines,
@@ -78,7 +77,6 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   std::vector<GhostBonds> ghost;
   for (const EngineView& e : engines) {
     check_bond_numbers(e.graph, "Swendsen-Wang");
-    seeds_.push_back(e.spec.seed);
     listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
     for (std::uint32_t k = 0; k < e.word_groups; ++k) {
       threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
@@ -169,10 +167,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
         fitting, 1, pairs_at_once(graphs_.sites(), std::uint64_t{all} * (kReplicas / 2))));
   }
   const std::uint64_t fixed = driver + bytes_of_pairs();
-  // Leaves a quarter of the free memory unused, unless one word group needs it.
-  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
-  const std::uint64_t room =
-      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, 1));
+  const std::uint64_t room = items_in(free, fixed, each, 1);
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMaxItems / tiles_.count}));
   if (group_ == 0) {
@@ -277,10 +272,7 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
   tiles.ends_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.weight_first += std::size_t{range.first} * (tiles.count + 1);
   tiles.weights += std::size_t{range.first} * tiles.weights_most;
-  for (std::uint32_t k = 0; k < range.count; ++k) {
-    tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
-    tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
-  }
+  tiles.seeds = graphs_.seeds(range);
   LabelArgs run = run_;
   run.first_step = first_step;
   run.threshold += from;

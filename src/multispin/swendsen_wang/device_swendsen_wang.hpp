@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/multispin/device_graphs.hpp"
@@ -53,7 +52,6 @@ class SwendsenWangBatch {
   std::uint32_t group_ = 0;
   bool weighted_ = false;   // at least one of the graphs
   bool has_pairs_ = false;  // sums over pairs of clusters
-  std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, negative_, node_first_, listed_count_, threshold_, masks_,
       nodes_, parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
       used_slots_, used_count_;

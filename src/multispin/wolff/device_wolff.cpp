@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/wolff/wolff.hpp"
@@ -171,8 +172,6 @@ std::uint64_t word_group_bytes(std::uint32_t tiles, int dim, std::uint64_t ends)
   return tiles * words * 4 + ends * 12 + 4;
 }
 
-double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1ull << 30); }
-
 }  // namespace
 
 std::uint64_t DenseWolffBatch::least_bytes(const EngineView& engine, int vec) {
@@ -191,7 +190,6 @@ DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const Devi
 void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
   auto hosts = tables_of<WolffTiles>(engines);
   std::vector<std::uint32_t> listed_count;
-  for (const EngineView& e : engines) seeds_.push_back(e.spec.seed);
   for (const WolffTiles& host : hosts) {
     listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
     tiles_.ends = std::max(tiles_.ends, static_cast<std::uint32_t>(host.end.size()));
@@ -231,10 +229,7 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const std::uint64_t each = word_group_bytes(tiles_.count, tiles_.lattice.dim, tiles_.ends);
   const std::size_t free = free_device_memory();
   const std::uint64_t fixed = kMinQueue * 4 + (64ull << 20);  // reserve for the driver
-  // A quarter of the memory is left free, unless a single pack needs it.
-  const std::uint64_t room_of_all = free > fixed ? (free - fixed) / each : 0;
-  const std::uint64_t room =
-      std::max<std::uint64_t>(room_of_all * 3 / 4, std::min<std::uint64_t>(room_of_all, pack));
+  const std::uint64_t room = items_in(free, fixed, each, pack);
   const std::uint64_t queue_room = kMaxQueue / 2 / tiles_.count;
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, queue_room}) / pack * pack);
@@ -281,16 +276,13 @@ void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates
   const std::size_t from = std::size_t{range.first} * graphs_.word_groups();
   const std::uint32_t all = range.count * graphs_.word_groups();
   DeviceTiles tiles = tiles_;
-  tiles.bonds += bonds_.size() / seeds_.size() * range.first;
-  if (tiles.signs) tiles.negative += negative_.size() / seeds_.size() * range.first;
-  tiles.end_first += end_first_.size() / seeds_.size() * range.first;
+  tiles.bonds += bonds_.size() / graphs_.graphs() * range.first;
+  if (tiles.signs) tiles.negative += negative_.size() / graphs_.graphs() * range.first;
+  tiles.end_first += end_first_.size() / graphs_.graphs() * range.first;
   tiles.end += std::size_t{tiles_.ends} * range.first;
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{tiles_.listed_most} * range.first;
-  for (std::uint32_t k = 0; k < range.count; ++k) {
-    tiles.seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
-    tiles.seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
-  }
+  tiles.seeds = graphs_.seeds(range);
   DenseWolffArgs run = run_;
   run.first_step = updates.first_step;
   run.active = updates.active == nullptr ? nullptr : updates.active + from;

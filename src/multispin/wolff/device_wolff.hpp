@@ -49,7 +49,6 @@ class DenseWolffBatch {
   DeviceTiles tiles_;  // of all graphs; DeviceTiles::seeds is set per launch
   DenseWolffArgs run_;
   std::uint32_t group_ = 0;
-  std::vector<std::uint64_t> seeds_;
   DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, bound_,
       reached_, edge_, open_, open_end_, sent_, mail_, state_, entry_;
   DeviceBuffer<unsigned long long> counters_;
