@@ -286,7 +286,7 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
   return {};
 }
 
-void Attributes::refuse(const std::string& file, bool all_ignored_exist) const {
+void Attributes::reject_unknown(const std::string& file, bool all_ignored_exist) const {
   couplings_.check(fmt::format("{}: all couplings", file));
   fields_.check(fmt::format("{}: all fields", file));
   if (found_.empty()) {

@@ -72,7 +72,7 @@ class Attributes {
 
   // Throws Error(data) that lists all unsupported attributes, with the first value of each. With
   // `all_ignored_exist`, throws Error(usage) if an ignored name is not among the names.
-  void refuse(const std::string& file, bool all_ignored_exist = false) const;
+  void reject_unknown(const std::string& file, bool all_ignored_exist = false) const;
 
  private:
   void check_ignored(const std::string& file) const;

@@ -78,27 +78,27 @@ Graph bare_lattice(const GraphSpec& spec) {
     remove_bonds(lattice, spec, removed, ends);
   }
   std::ranges::sort(ends);
-  std::vector<SiteWeight> weights;
+  std::vector<KeptEnds> kept_ends;
   for (const Site site : ends) {
-    if (!weights.empty() && weights.back().site == site) {
-      ++weights.back().weight;
+    if (!kept_ends.empty() && kept_ends.back().site == site) {
+      ++kept_ends.back().ends;
     } else {
-      weights.push_back({site, 1});
+      kept_ends.push_back({site, 1});
     }
   }
-  return {lattice, std::move(removed), std::move(weights), spec};
+  return {lattice, std::move(removed), std::move(kept_ends), spec};
 }
 
 BareCounts bare_counts(const Graph& bare) {
   BareCounts counts;
-  if (!bare.is_weighted()) return counts;
+  if (!bare.has_kept_ends()) return counts;
   const Lattice& lattice = bare.lattice();
   counts.removed = static_cast<double>(bare.removed_bonds().size());
   struct LocalCounts {
     std::uint8_t ends, removed;
   };
   std::vector<LocalCounts> at(lattice.sites());
-  for (const SiteWeight& w : bare.weights()) at[w.site].ends = static_cast<std::uint8_t>(w.weight);
+  for (const KeptEnds& w : bare.kept_ends()) at[w.site].ends = static_cast<std::uint8_t>(w.ends);
   const auto offsets = bare.offsets();
   const auto sites = bare.modified_sites();
   for (std::size_t m = 0; m < sites.size(); ++m) {

@@ -63,13 +63,14 @@ class EdgeListReader {
     if (bonds_.empty() && !declared_) {
       throw Error(ExitCode::data, fmt::format("{}: the file has no bonds", name_));
     }
-    attributes_.refuse(name_, options_.all_ignored_exist);
+    attributes_.reject_unknown(name_, options_.all_ignored_exist);
     if (!named_) check_numbers();
     set_sites();
     check_edge_count();
     std::vector<std::int32_t> fields = take_fields();
     Graph graph = imported_graph(sites_, std::move(bonds_), name_);
-    if (options_.weights) set_weights_of(name_, graph, weights_.take(name_), std::move(fields));
+    if (options_.weights)
+      set_couplings_and_fields_of(name_, graph, weights_.take(name_), std::move(fields));
     return graph;
   }
 
@@ -731,7 +732,7 @@ Graph read_edge_list(std::istream& in, const std::string& name, const ReadOption
 
 void write_edges(const Graph& graph, const TextSink& out) {
   out(fmt::format("# sites {}\n", graph.sites()));
-  const auto weights = graph.bond_weights(), fields = graph.site_fields();
+  const auto weights = graph.bond_couplings(), fields = graph.site_fields();
   for (std::size_t site = 0; site < fields.size(); ++site) {
     if (fields[site] == 0) continue;
     out(fmt::format("# field {} {}\n", site, kFixedUnit * fields[site]));

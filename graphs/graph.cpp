@@ -74,15 +74,15 @@ Graph Graph::part(const Lattice& lattice, std::vector<RewiredBond> some, const G
   return {lattice, std::move(some), spec, bonds};
 }
 
-Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
+Graph::Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<KeptEnds> kept_ends,
              const GraphSpec& spec)
     : lattice_(lattice),
       spec_(spec),
       sites_(lattice.sites()),
       bonds_(lattice.bonds() - removed.size()),
-      weighted_(base_rule(spec.rule) != Rule::add),
+      has_kept_ends_(base_rule(spec.rule) != Rule::add),
       removed_(std::move(removed)),
-      weights_(std::move(weights)) {
+      kept_ends_(std::move(kept_ends)) {
   check_ranges();
   derive();
 }
@@ -125,7 +125,8 @@ constexpr std::int32_t kMinUnits = 50;
 
 }  // namespace
 
-void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites) {
+void Graph::set_couplings_and_fields(std::vector<std::int32_t> bonds,
+                                     std::vector<std::int32_t> sites) {
   if (lattice_.dim > 0 || (!bonds.empty() && bonds.size() != bonds_) ||
       (!sites.empty() && sites.size() != sites_)) {
     throw Error(ExitCode::data,
@@ -143,12 +144,12 @@ void Graph::set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_
                             values == &bonds ? "couplings" : "fields", kFixedUnit * largest,
                             kFixedUnit / 2));
   }
-  bond_weights_ = std::move(bonds);
+  bond_couplings_ = std::move(bonds);
   site_fields_ = std::move(sites);
 }
 
 std::string first_coupling(const Graph& graph) {
-  const auto weights = graph.bond_weights();
+  const auto weights = graph.bond_couplings();
   const auto bond = std::ranges::find_if(weights, [](std::int32_t w) { return w != kFixedOne; });
   if (bond != weights.end()) {
     const auto at = static_cast<std::size_t>(bond - weights.begin());
@@ -172,7 +173,7 @@ std::vector<RewiredBond> Graph::shortcuts() const {
   return moved;
 }
 
-std::vector<Site> Graph::changed_sites() const {
+std::vector<Site> Graph::sites_modified_by_rule() const {
   if (parity_of(spec_.rule) == Parity::checkerboard) return modified_;
   const Lattice lattice = origin();
   std::vector<Site> sites;
@@ -396,9 +397,9 @@ std::string graph_hash(const Graph& graph) {
     hasher.add(r.b);
   }
   for (const Bond bond : graph.removed_bonds()) hasher.add(bond);
-  for (const SiteWeight& w : graph.weights()) {
+  for (const KeptEnds& w : graph.kept_ends()) {
     hasher.add(w.site);
-    hasher.add(w.weight);
+    hasher.add(w.ends);
   }
   if (graph.lattice().dim == 0) {
     hasher.add(static_cast<std::uint32_t>(graph.colours()));
@@ -413,7 +414,7 @@ std::string graph_hash(const Graph& graph) {
     hasher.add(number);
     for (const std::int32_t value : values) hasher.add(value);
   };
-  add_list(1, graph.bond_weights(), kFixedOne);
+  add_list(1, graph.bond_couplings(), kFixedOne);
   add_list(2, graph.site_fields(), 0);
   return fmt::format("{:016x}", hasher.digest());
 }

@@ -8,7 +8,7 @@
 // So bonds = intact lattice bonds + rewired bonds, each exactly once.
 //
 // A bare lattice (graphs/bare.hpp) also has bonds that are removed without a replacement, and
-// weights at some of its sites.
+// kept ends at some of its sites.
 //
 // In a graph without a lattice (imported; lattice().dim == 0) every site is modified, every bond is
 // in the rewired list, and the bond index is the position in the file. Graphs of the `_any` rules
@@ -56,11 +56,11 @@ struct RewiredBond {
   Site a, b;
 };
 
-// An integer weight of a site, for weighted sums over clusters.
-struct SiteWeight {
+// The number of kept ("D") ends of a site (graphs/bare.hpp): its weight in sums over clusters.
+struct KeptEnds {
   Site site;
-  std::uint32_t weight;
-  friend bool operator==(const SiteWeight&, const SiteWeight&) = default;
+  std::uint32_t ends;
+  friend bool operator==(const KeptEnds&, const KeptEnds&) = default;
 };
 
 class Graph {
@@ -72,9 +72,9 @@ class Graph {
   // A graph with only some of the rewired bonds, and the modified cells that follow from these.
   static Graph part(const Lattice& lattice, std::vector<RewiredBond> some, const GraphSpec& spec,
                     std::uint64_t bonds);
-  // A lattice without the bonds `removed`, with weights at some sites; both lists ascend without
+  // A lattice without the bonds `removed`, with kept ends at some sites; both lists ascend without
   // repetitions.
-  Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<SiteWeight> weights,
+  Graph(const Lattice& lattice, std::vector<Bond> removed, std::vector<KeptEnds> kept_ends,
         const GraphSpec& spec);
   // A graph without a lattice: bonds in file order; colours[site] < colour_count.
   Graph(std::uint64_t sites, std::vector<RewiredBond> bonds, std::vector<std::uint8_t> colours,
@@ -95,17 +95,17 @@ class Graph {
   std::uint32_t max_degree() const { return max_degree_; }
   // Couplings [bonds, by index] and fields [sites] given by a graph's file, in units of 2^-20
   // (src/base/fixed_point.hpp); empty if the file gives none.
-  std::span<const std::int32_t> bond_weights() const { return bond_weights_; }
+  std::span<const std::int32_t> bond_couplings() const { return bond_couplings_; }
   std::span<const std::int32_t> site_fields() const { return site_fields_; }
   // For graphs without a lattice. Each list may be empty; throws Error(data) if its length is not
   // the number of bonds or sites.
-  void set_weights(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites);
+  void set_couplings_and_fields(std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites);
 
   std::span<const RewiredBond> rewired_bonds() const { return rewired_; }
   // Bonds that the rule moved or added.
   std::vector<RewiredBond> shortcuts() const;
   // Sites whose neighbours differ from those in the original lattice, ascending.
-  std::vector<Site> changed_sites() const;
+  std::vector<Site> sites_modified_by_rule() const;
   // The lattice that the rule started from, also if lattice().dim is 0. dim 0: imported.
   Lattice origin() const {
     return spec_.rule == Rule::imported ? lattice_ : Lattice::make(spec_.extents);
@@ -117,8 +117,8 @@ class Graph {
   std::vector<std::uint8_t> sublattices() const;
   // Lattice bonds that were removed without a replacement, sorted; only in a bare lattice.
   std::span<const Bond> removed_bonds() const { return removed_; }
-  bool is_weighted() const { return weighted_; }  // of a bare lattice, not of rule `add`
-  std::span<const SiteWeight> weights() const { return weights_; }            // sites ascending
+  bool has_kept_ends() const { return has_kept_ends_; }  // of a bare lattice, not of rule `add`
+  std::span<const KeptEnds> kept_ends() const { return kept_ends_; }          // sites ascending
   std::span<const Site> modified_sites() const { return modified_; }          // [modified], sorted
   std::span<const std::uint64_t> offsets() const { return offsets_; }         // [modified + 1]
   std::span<const Site> neighbours() const { return neighbours_; }            // [entries]
@@ -175,10 +175,10 @@ class Graph {
   std::uint64_t sites_ = 0, bonds_ = 0;
   int colours_ = 2;
   std::uint32_t max_degree_ = 0;
-  bool weighted_ = false;
+  bool has_kept_ends_ = false;
   std::vector<RewiredBond> rewired_;  // empty if `removed_` is not
   std::vector<Bond> removed_;
-  std::vector<SiteWeight> weights_;
+  std::vector<KeptEnds> kept_ends_;
   std::vector<Site> modified_;
   std::vector<std::uint64_t> offsets_;
   std::vector<Site> neighbours_;
@@ -186,8 +186,8 @@ class Graph {
   std::vector<std::vector<std::uint32_t>> modified_of_colour_;
   unsigned bucket_shift_ = 0;
   std::vector<std::uint32_t> buckets_;  // [(sites - 1 >> bucket_shift_) + 2] first modified index
-  std::vector<std::uint8_t> site_colour_;                 // imported graphs only
-  std::vector<std::int32_t> bond_weights_, site_fields_;  // likewise
+  std::vector<std::uint8_t> site_colour_;                   // imported graphs only
+  std::vector<std::int32_t> bond_couplings_, site_fields_;  // likewise
 };
 
 template <class F>
@@ -207,12 +207,12 @@ void Graph::for_each_neighbour(Site site, F&& f) const {
 }
 
 // 16 hex digits (XXH3) over the lattice and the rewired bonds (of a bare lattice the removed bonds
-// and the weights): equal graphs have equal hashes, on every machine. The hash also covers the
-// colouring of an imported graph, weights that are not 1, and fields that are not 0.
+// and the kept ends): equal graphs have equal hashes, on every machine. The hash also covers the
+// colouring of an imported graph, couplings that are not 1, and fields that are not 0.
 std::string graph_hash(const Graph& graph);
 
-// Describes the first weight that is not 1, or field that is not 0, as in "bond 3 of sites 1 and 2
-// has J = -1"; "" if there is none.
+// Describes the first coupling that is not 1, or field that is not 0, as in "bond 3 of sites 1 and
+// 2 has J = -1"; "" if there is none.
 std::string first_coupling(const Graph& graph);
 
 // Implemented in graphs/rewire.cpp. rewired_bonds() returns the bonds that the rule rewires or

@@ -81,7 +81,8 @@ Graph read_group(const h5::Group& group, const std::string& name) {
                 "the graph does not have the numbers of sites and bonds that the file states");
   }
   auto weights = fixed_of(record.weight, "weight"), fields = fixed_of(record.field, "field");
-  if (!weights.empty() || !fields.empty()) graph.set_weights(std::move(weights), std::move(fields));
+  if (!weights.empty() || !fields.empty())
+    graph.set_couplings_and_fields(std::move(weights), std::move(fields));
   if (group.has_attribute("hash") && group.text("hash") != graph_hash(graph)) {
     throw Error(ExitCode::data,
                 "the graph is damaged: its hash is not the one that the file states");
@@ -103,7 +104,7 @@ GraphRecord graph_record(const Graph& graph) {
   record.source = graph.source();
   record.sites = graph.sites();
   record.bonds = graph.bonds();
-  record.modified = graph.changed_sites().size();
+  record.modified = graph.sites_modified_by_rule().size();
   const bool any = parity_of(spec.rule) == Parity::any && !spec.bare;
   const std::vector<RewiredBond> shortcuts = any ? graph.shortcuts() : std::vector<RewiredBond>{};
   for (const RewiredBond& bond : any ? std::span(shortcuts) : graph.rewired_bonds()) {
@@ -116,7 +117,7 @@ GraphRecord graph_record(const Graph& graph) {
     for (double& value : values) value *= kFixedUnit;
     return values;
   };
-  record.weight = numbers(graph.bond_weights());
+  record.weight = numbers(graph.bond_couplings());
   record.field = numbers(graph.site_fields());
   return record;
 }

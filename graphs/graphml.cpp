@@ -55,7 +55,7 @@ class GraphmlReader {
     if (seen_[kGraph] == 0) throw Error(ExitCode::data, name_ + ": not GraphML: there is no graph");
     if (declared_ == 0) throw Error(ExitCode::data, name_ + ": the graph has no sites");
     see_defaults();
-    attributes_.refuse(name_, options_.all_ignored_exist);
+    attributes_.reject_unknown(name_, options_.all_ignored_exist);
     check_declared();
     for (RewiredBond& bond : bonds_) {  // replaces order of mention by order of declaration
       bond.a = nodes_[bond.a].number;
@@ -64,7 +64,7 @@ class GraphmlReader {
     Graph graph = imported_graph(declared_, std::move(bonds_), name_);
     if (options_.weights) {
       if (!fields_.empty()) fields_.resize(graph.sites());
-      set_weights_of(name_, graph, weights_.take(name_), std::move(fields_));
+      set_couplings_and_fields_of(name_, graph, weights_.take(name_), std::move(fields_));
     }
     return graph;
   }
@@ -121,7 +121,7 @@ class GraphmlReader {
           guarded(self, [&](GraphmlReader& reader) { reader.declare_entity(entity, system); });
         });
     XML_SetSkippedEntityHandler(parser_.get(), [](void* self, const char* entity, int) {
-      guarded(self, [&](GraphmlReader& reader) { reader.refuse_entity(entity); });
+      guarded(self, [&](GraphmlReader& reader) { reader.reject_entity(entity); });
     });
     XML_SetStartDoctypeDeclHandler(
         parser_.get(), [](void* self, const char*, const char* system, const char*, int) {
@@ -185,7 +185,7 @@ class GraphmlReader {
     if (++entities_ > kMaxEntities) fail(fmt::format("more than {} entities", kMaxEntities));
   }
 
-  [[noreturn]] void refuse_entity(std::string_view entity) const {
+  [[noreturn]] void reject_entity(std::string_view entity) const {
     fail(
         fmt::format("the entity '&{};' is not declared here (document types in other files are not "
                     "read)",
@@ -205,7 +205,7 @@ class GraphmlReader {
       constexpr std::array<std::string_view, 5> kOwn{"lt", "gt", "amp", "quot", "apos"};
       const bool known =
           entity.starts_with('#') || std::find(kOwn.begin(), kOwn.end(), entity) != kOwn.end();
-      if (!known) refuse_entity(entity);
+      if (!known) reject_entity(entity);
     }
   }
 
@@ -529,7 +529,7 @@ Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions&
 }
 
 void write_graphml(const Graph& graph, const TextSink& out) {
-  const auto weights = graph.bond_weights(), fields = graph.site_fields();
+  const auto weights = graph.bond_couplings(), fields = graph.site_fields();
   out("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
       "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"

@@ -60,7 +60,7 @@ void measure_degrees(const Graph& graph, GraphMetrics& metrics) {
     metrics.degree_variance +=
         delta * delta * static_cast<double>(metrics.degree_counts[k]) / sites;
   }
-  metrics.modified_share = static_cast<double>(graph.changed_sites().size()) / sites;
+  metrics.modified_share = static_cast<double>(graph.sites_modified_by_rule().size()) / sites;
   if (graph.bonds() > 0) {
     metrics.rewired_share =
         static_cast<double>(graph.shortcuts().size()) / static_cast<double>(graph.bonds());

@@ -53,10 +53,10 @@ std::string BondWeights::merge(std::size_t bond, std::optional<std::int32_t> val
       kFixedUnit * *value, kFixedUnit * values_[bond], lines_[bond]);
 }
 
-void set_weights_of(const std::string& file, Graph& graph, std::vector<std::int32_t> bonds,
-                    std::vector<std::int32_t> sites) {
+void set_couplings_and_fields_of(const std::string& file, Graph& graph,
+                                 std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites) {
   try {
-    graph.set_weights(std::move(bonds), std::move(sites));
+    graph.set_couplings_and_fields(std::move(bonds), std::move(sites));
   } catch (const Error& error) {
     throw Error(error.exit_code(), fmt::format("{}: {}", file, error.what()));
   }

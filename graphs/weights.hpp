@@ -59,8 +59,8 @@ class BondWeights {
   std::vector<std::uint64_t> lines_;  // [bonds]
 };
 
-// Graph::set_weights(); adds the name of the file to errors.
-void set_weights_of(const std::string& file, Graph& graph, std::vector<std::int32_t> bonds,
-                    std::vector<std::int32_t> sites);
+// Graph::set_couplings_and_fields(); adds the name of the file to errors.
+void set_couplings_and_fields_of(const std::string& file, Graph& graph,
+                                 std::vector<std::int32_t> bonds, std::vector<std::int32_t> sites);
 
 }  // namespace rewise

@@ -11,24 +11,24 @@ namespace rewise {
 // Dependence between the rows or columns of an array. none: they are independent. replicas: they
 // are replicas of a run with Houdayer moves. overlaps: they are overlaps of replicas 2k and 2k + 1
 // of such a run.
-enum class Dependence { none, replicas, overlaps };
+enum class ReplicaDependence { none, replicas, overlaps };
 
-inline Eigen::Index member_of(Dependence dependence, Eigen::Index k) {
-  if (dependence == Dependence::none) return k;
-  if (dependence == Dependence::overlaps) return k / 2;
+inline Eigen::Index member_of(ReplicaDependence dependence, Eigen::Index k) {
+  if (dependence == ReplicaDependence::none) return k;
+  if (dependence == ReplicaDependence::overlaps) return k / 2;
   return static_cast<Eigen::Index>(member_of_replica(static_cast<std::size_t>(k)));
 }
-inline Eigen::Index members_of(Dependence dependence, Eigen::Index count) {
-  if (dependence == Dependence::none) return count;
-  if (dependence == Dependence::overlaps) return (count + 1) / 2;
+inline Eigen::Index members_of(ReplicaDependence dependence, Eigen::Index count) {
+  if (dependence == ReplicaDependence::none) return count;
+  if (dependence == ReplicaDependence::overlaps) return (count + 1) / 2;
   return static_cast<Eigen::Index>(members_of(static_cast<std::size_t>(count)));
 }
 
 // Averages over the rows of each member. A replica or overlap has `blocks` adjacent rows, and so
 // has a member.
 template <class Rows>
-Rows member_rows(const Rows& rows, Dependence dependence, Eigen::Index blocks = 1) {
-  if (dependence == Dependence::none) return rows;
+Rows member_rows(const Rows& rows, ReplicaDependence dependence, Eigen::Index blocks = 1) {
+  if (dependence == ReplicaDependence::none) return rows;
   const Eigen::Index count = rows.rows() / blocks, members = members_of(dependence, count);
   Rows means = Rows::Zero(members * blocks, rows.cols());
   Eigen::ArrayXd weight = Eigen::ArrayXd::Zero(members);
@@ -43,8 +43,8 @@ Rows member_rows(const Rows& rows, Dependence dependence, Eigen::Index blocks = 
 
 // The same for columns in groups of equal size, such as graphs or temperatures.
 template <class Series>
-Series member_columns(const Series& series, Dependence dependence, Eigen::Index groups = 1) {
-  if (dependence == Dependence::none || series.cols() == 0) return series;
+Series member_columns(const Series& series, ReplicaDependence dependence, Eigen::Index groups = 1) {
+  if (dependence == ReplicaDependence::none || series.cols() == 0) return series;
   const Eigen::Index count = series.cols() / groups, members = members_of(dependence, count);
   Series means = Series::Zero(series.rows(), members * groups);
   Eigen::ArrayXd weight = Eigen::ArrayXd::Zero(members);

@@ -19,9 +19,10 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
     throw Error(ExitCode::data, "energy and magnetisation series differ in shape or are empty");
   }
   const double most = magnetisation_sums.cast<double>().abs().maxCoeff();
-  if (most > units.order) {
+  if (most > units.max_magnetisation) {
     throw Error(ExitCode::data, "magnetisation sum " + std::to_string(most) +
-                                    " exceeds the largest possible " + std::to_string(units.order));
+                                    " exceeds the largest possible " +
+                                    std::to_string(units.max_magnetisation));
   }
 }
 
@@ -81,7 +82,7 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
 }
 
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
-                     const SampleUnits& units, double* pair_of_m2, Dependence dependence) {
+                     const SampleUnits& units, double* pair_of_m2, ReplicaDependence dependence) {
   const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units, 1, dependence);
   const bool alone = of_replicas.rows() == 1;
   const MomentRows parts =
@@ -100,7 +101,7 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
 
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica,
-                         Dependence dependence) {
+                         ReplicaDependence dependence) {
   check_series(bond_sums, magnetisation_sums, units);
   if (blocks_per_replica < 1 || blocks_per_replica > bond_sums.rows()) {
     throw Error(ExitCode::internal, "block_moments: the number of blocks is out of range");
@@ -116,7 +117,7 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
       rows.row(r * blocks_per_replica + b) = of_block.row(r);
     }
   }
-  if (dependence == Dependence::none) return rows;
+  if (dependence == ReplicaDependence::none) return rows;
   rows = member_rows(rows, dependence, blocks_per_replica);
   square_pairs(rows);
   return rows;

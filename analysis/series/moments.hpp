@@ -57,14 +57,14 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time = false);
 // members instead of replicas.
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2 = nullptr,
-                     Dependence dependence = Dependence::none);
+                     ReplicaDependence dependence = ReplicaDependence::none);
 
 // One row per replica (its time average), or per block of times of a replica if there are few
 // replicas: [replicas * blocks_per_replica, moment]; the blocks of one replica are adjacent. Pairs
 // are squares of the row's own averages. With coupled replicas, one row per member.
 MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                          const SampleUnits& units, Eigen::Index blocks_per_replica = 1,
-                         Dependence dependence = Dependence::none);
+                         ReplicaDependence dependence = ReplicaDependence::none);
 
 double binder(const Moments& m);
 double specific_heat(const Moments& m, double sites, double temperature);

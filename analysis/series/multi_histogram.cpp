@@ -155,7 +155,8 @@ MultiHistogram::MultiHistogram(std::span<const Input> inputs, const SampleUnits&
     for (Index t = 0; t < input.bond_sums.rows(); ++t) {
       for (Index r = 0; r < input.bond_sums.cols(); ++r) {
         const Index bin = binning(input.bond_sums(t, r));
-        const double m = static_cast<double>(input.magnetisation_sums(t, r)) / units.order;
+        const double m =
+            static_cast<double>(input.magnetisation_sums(t, r)) / units.max_magnetisation;
         const double weight = 1 / input.inefficiency;
         add_sample(all_.sums, k, bin, m, weight);
         if (blocks > 0) {

@@ -116,7 +116,7 @@ class GroupTimer {
   }
 
   void equilibrate() {
-    const bool words = traits(group_.engine).word > 1;
+    const bool words = traits(group_.engine).replica_multiple > 1;
     const bool local = regular() || (words && !group_.model.is_ferromagnet());
     BenchUpdate update{local   ? Update(LocalUpdate::metropolis)
                        : words ? ClusterUpdate::wolff
@@ -176,12 +176,12 @@ class GroupTimer {
     }
     std::vector<TimedPiece> pieces;
     for (int k = 0; k < effort_.repeats; ++k) {
-      const Work before = work_of(batch);
+      const WorkCounters before = work_of(batch);
       const double begin = now();
       run(rounds);
       TimedPiece piece;
       piece.seconds = now() - begin;
-      const Work after = work_of(batch);
+      const WorkCounters after = work_of(batch);
       piece.rounds = static_cast<double>(rounds);
       piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
       piece.sites =
@@ -192,10 +192,10 @@ class GroupTimer {
     return pieces;
   }
 
-  Work work_of(EngineBatch& batch) const {
-    Work sum;
+  WorkCounters work_of(EngineBatch& batch) const {
+    WorkCounters sum;
     for (const std::size_t k : all_) {
-      const Work work = batch.engine(k).work();
+      const WorkCounters work = batch.engine(k).work();
       sum.local_attempts += work.local_attempts;
       sum.cluster_sites += work.cluster_sites;
     }

@@ -136,7 +136,7 @@ std::vector<BenchUpdate> updates_on(EngineKind engine, const Device& device, con
   return updates;
 }
 
-bool has_words(EngineKind engine) { return traits(engine).word > 1; }
+bool has_words(EngineKind engine) { return traits(engine).replica_multiple > 1; }
 
 // Numbers of replicas: for the engine that stores several replicas in a word (--replicas), and for
 // the other engines (--systems). Without the former, --replicas is an alias of --systems.

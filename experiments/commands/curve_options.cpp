@@ -61,7 +61,7 @@ CurveSpec make_spec(const CurveOptions& o) {
   request.staggered = false;  // not used by curves
   static_cast<TaskSpec&>(spec) = task_spec(request, SettingNames::options());
   spec.graphs = static_cast<std::uint32_t>(o.graphs);
-  const bool words = traits(spec.engine).word > 1;
+  const bool words = traits(spec.engine).replica_multiple > 1;
   const char* usual = words && !spec.model.is_ferromagnet() ? "1:0" : "1:8";
   spec.prepare = parse_mix(o.prepare.empty() ? usual : o.prepare, "--prepare");
   const auto add_moves = [&](Schedule& schedule) {
@@ -119,12 +119,12 @@ ExitCode run_curves(const CurveOptions& options, const std::string& name,
   const StopToken stop(limit);
   if (!options.out.empty()) {
     make_output_folder(options.out);
-    refuse_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
+    reject_overwriting(std::filesystem::path(options.out) / "curves.json", options.overwrite);
   }
   tell_device(device);
   if (const auto range = exchange_range(options.temperature, options.task.exchange)) {
     // Chosen as by `run`, for the first graph and the first schedule.
-    TaskRun run;
+    TaskRunOptions run;
     run.engine.threads = spec.threads;
     run.engine.device = spec.device;
     run.stop = stop;
@@ -169,7 +169,7 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
            "updates to compare: M:W, or glauber/M:W,\n"
            "swendsen-wang/M:W, few-cluster/M:W (bytespin engine),\nor glauber/swendsen-wang/M:W");
   add_model_options(app, o);
-  add_key(app, "sampling.replicas", o.task.replicas, 2, setting("sampling.replicas").most);
+  add_key(app, "sampling.replicas", o.task.replicas, 2, setting("sampling.replicas").max_integer);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed,
           "for spins and updates [that of the first graph, --graph-seed]");
   begin_group(app, "Machine");

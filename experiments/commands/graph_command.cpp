@@ -120,7 +120,7 @@ Json metrics_json(const GraphMetrics& m, bool lattice) {
 // Number of D ends (graphs/bare.hpp).
 std::uint64_t d_ends(const Graph& graph) {
   std::uint64_t sum = 0;
-  for (const SiteWeight& w : graph.weights()) sum += w.weight;
+  for (const KeptEnds& w : graph.kept_ends()) sum += w.ends;
   return sum;
 }
 
@@ -157,7 +157,7 @@ void print_spread(const char* title, std::span<const std::int32_t> fixed) {
 Json bare_json(const Graph& graph) {
   return {{"removed", graph.removed_bonds().size()},
           {"d_ends", d_ends(graph)},
-          {"sites_with_d_ends", graph.weights().size()}};
+          {"sites_with_d_ends", graph.kept_ends().size()}};
 }
 
 // Leaves out an error of 0 (the whole graph was measured) and an unknown one (a single sample).
@@ -200,7 +200,7 @@ void print_metrics(const GraphMetrics& m, std::uint64_t sites) {
 ExitCode run_graph(const GraphOptions& options) {
   if (!options.out.empty()) {  // check before the work begins
     graph_format(options.out);
-    refuse_overwriting(options.out, options.overwrite);
+    reject_overwriting(options.out, options.overwrite);
   }
   if (options.full && (options.out.empty() || graph_format(options.out) != GraphFormat::h5)) {
     throw Error(ExitCode::usage,
@@ -212,7 +212,7 @@ ExitCode run_graph(const GraphOptions& options) {
   }
   Graph graph = make_graph(options, model);
   graph.validate();
-  if (!model.is_ferromagnet()) graph = weighted_graph(graph, model);
+  if (!model.is_ferromagnet()) graph = graph_with_couplings(graph, model);
   if (!options.out.empty()) {
     write_file(options.out, options.overwrite ? Overwrite::yes : Overwrite::no,
                [&](const TextSink& out) {
@@ -234,7 +234,7 @@ ExitCode run_graph(const GraphOptions& options) {
     json["graph"]["isolated"] = isolated;
     json["graph"]["colours"] = graph.colours();
     if (options.bare) json["graph"]["bare"] = bare_json(graph);
-    json["graph"]["couplings"] = spread_json(graph.bond_weights());
+    json["graph"]["couplings"] = spread_json(graph.bond_couplings());
     json["graph"]["fields"] = spread_json(graph.site_fields());
     json["graph"]["hash"] = hash;
     json["metrics"] = with_metrics ? metrics_json(metrics, !record.extents.empty()) : Json(nullptr);
@@ -258,7 +258,7 @@ ExitCode run_graph(const GraphOptions& options) {
   }
   if (options.bare) {
     fmt::print(", removed {}\nends that remained   {} (on {} sites)", graph.removed_bonds().size(),
-               d_ends(graph), graph.weights().size());
+               d_ends(graph), graph.kept_ends().size());
   }
   fmt::print("\n");
   if (!record.extents.empty()) {
@@ -267,7 +267,7 @@ ExitCode run_graph(const GraphOptions& options) {
   }
   fmt::print("colours              {}{}\n", graph.colours(),
              graph.colours() == 2 ? " (bipartite)" : "");
-  print_spread("couplings J", graph.bond_weights());
+  print_spread("couplings J", graph.bond_couplings());
   print_spread("fields h", graph.site_fields());
   if (with_metrics) print_metrics(metrics, record.sites);
   fmt::print("hash                 {}\n", hash);
@@ -311,7 +311,7 @@ AddedCommand add_graph_command(CLI::App& program) {
   add_flag(app, "--overwrite", options->overwrite, "replace FILE if it exists");
   add_flag(app, "--json", options->json, "print one JSON object, nothing else");
   return {&app, [options, &app] {
-            refuse_beside(app, "--from",
+            reject_beside(app, "--from",
                           {"--dim", "--size", "--p", "--rule", "--parity", "--seed", "--bare"});
             return run_graph(*options);
           }};

@@ -33,7 +33,7 @@ ExitCode run_label(const LabelOptions& options) {
   const LabelInput input = read_label_input(options);
   if (!options.out.empty()) {
     check_label_output(input, options.out);
-    refuse_overwriting(options.out, options.overwrite);
+    reject_overwriting(options.out, options.overwrite);
   }
   const LabelResult result = label_input(input, options);
   if (!options.out.empty()) {

@@ -22,21 +22,21 @@
 namespace rewise {
 namespace {
 
-void refuse(const std::string& option, const std::string& given, const char* why) {
+void reject(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
 
 // The rule by which pixels are joined; `words` receives its description. `half`: half of white, the
 // default threshold.
 PixelConnection connection_of(const LabelOptions& options, double half, std::string& words) {
-  refuse("--occupy", options.occupy, "is for graphs, not images");
-  refuse("--bonds", options.bonds, "is for graphs, not images");
-  refuse("--first-site", options.reading.first_site, "is for graphs, not images");
-  refuse("--ignore", options.reading.ignore, "is for graphs, not images");
-  refuse("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
+  reject("--occupy", options.occupy, "is for graphs, not images");
+  reject("--bonds", options.bonds, "is for graphs, not images");
+  reject("--first-site", options.reading.first_site, "is for graphs, not images");
+  reject("--ignore", options.reading.ignore, "is for graphs, not images");
+  reject("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
   PixelConnection connection{PixelRule::threshold, half, options.periodic};
   if (options.equal) {
-    refuse("--threshold", options.threshold, "and --equal exclude each other");
+    reject("--threshold", options.threshold, "and --equal exclude each other");
     connection.rule = PixelRule::equal;
     words = "equal neighbours joined";
     return connection;
@@ -55,7 +55,7 @@ LabelInput read_pgm(const LabelOptions& options) {
   const std::vector<std::uint32_t> extents{image.width, image.height};
   std::string words;
   const PixelConnection connection =
-      connection_of(options, std::ceil((image.most + 1) / 2.0), words);
+      connection_of(options, std::ceil((image.white + 1) / 2.0), words);
   return {image_configuration(extents, values, connection), extents, true, options.periodic,
           fmt::format("{}, {} pixels, {}, {} boundaries", options.file, extents_text(extents),
                       words, options.periodic ? "periodic" : "open")};
@@ -101,11 +101,11 @@ std::vector<bool> occupied_of(const Graph& graph, const std::string& source) {
 }
 
 LabelInput read_graph_input(const LabelOptions& options) {
-  refuse("--threshold", options.threshold, "is for images, not graphs");
+  reject("--threshold", options.threshold, "is for images, not graphs");
   if (options.equal || options.periodic) {
-    refuse(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
+    reject(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
-  if (!options.occupy.empty()) refuse("--bonds", options.bonds, "and --occupy exclude each other");
+  if (!options.occupy.empty()) reject("--bonds", options.bonds, "and --occupy exclude each other");
   // Components do not depend on the couplings.
   const Graph graph = read_graph(options.file, read_options(options.reading, true));
   LabelInput input{

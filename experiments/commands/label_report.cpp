@@ -78,7 +78,7 @@ std::string pgm_labels(const LabelInput& input, const LabelResult& result) {
   GrayImage image;
   image.width = input.extents[0];
   image.height = input.extents[1];
-  image.most = static_cast<std::uint32_t>(std::clamp<std::size_t>(order.size(), 1, 65535));
+  image.white = static_cast<std::uint32_t>(std::clamp<std::size_t>(order.size(), 1, 65535));
   std::vector<std::uint16_t> rank(result.label.size());  // [label of a component]
   for (std::size_t k = 0; k < order.size(); ++k) {
     rank[order[k].label] = static_cast<std::uint16_t>(std::min<std::size_t>(k + 1, 65535));

@@ -10,7 +10,7 @@ namespace rewise {
 
 struct GrayImage {
   std::uint32_t width = 0, height = 0;
-  std::uint32_t most = 0;             // the value of white
+  std::uint32_t white = 0;            // the value of white
   std::vector<std::uint16_t> pixels;  // [height][width]
 };
 

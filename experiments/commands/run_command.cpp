@@ -80,7 +80,7 @@ More examples:
 // Prints how many bonds and sites of a graph file have couplings and fields.
 void tell_interactions(const TaskSpec& spec) {
   if (!spec.imported || spec.model.interactions.couplings != CouplingKind::file) return;
-  const auto weights = spec.imported->bond_weights(), fields = spec.imported->site_fields();
+  const auto weights = spec.imported->bond_couplings(), fields = spec.imported->site_fields();
   const auto other =
       weights.size() - static_cast<std::size_t>(std::ranges::count(weights, kFixedOne));
   const auto with = fields.size() - static_cast<std::size_t>(std::ranges::count(fields, 0));
@@ -96,7 +96,7 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
                        reason, result.message);
   }
   return fmt::format("stopped by {} after {}; {}", reason, result.message,
-                     result.kept
+                     result.has_checkpoint
                          ? "a checkpoint was written: run the same command again to continue"
                          : "nothing was kept, because no cycle was completed");
 }
@@ -104,7 +104,7 @@ std::string interrupted_text(const RunOptions& options, const TaskResult& result
 // Chooses the schedule for --schedule auto, and the cluster update if it is not given. An existing
 // task file keeps its choice. Otherwise the schedule is tuned for a tenth of the expected run time,
 // within 1 s to 30 s.
-Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& run) {
+Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRunOptions& run) {
   const TaskSpec& spec = job.spec;
   const std::optional<TaskPaths>& paths = job.paths;
   constexpr double least = 1, most = 30;  // seconds
@@ -112,7 +112,7 @@ Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRun& 
                                 : std::vector<std::filesystem::path>{}) {
     std::optional<LoadedTask> stored;
     try {
-      stored = load_task(file, OpenAs::reader, Spins::apart);
+      stored = load_task(file, OpenAs::reader, LoadParts::skip);
     } catch (const Error& error) {
       if (!job.recompute_damaged || error.exit_code() != ExitCode::data) throw;
     }
@@ -168,7 +168,7 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
   const double seconds = scan + cpu_seconds(spec, engine.threads);
   if (options.json) {
     const Json json{
-        {"memory_bytes", need.most()},
+        {"memory_bytes", need.of_process()},
         {"memory_left_bytes", room.bytes},
         {"memory_limit", room.limit},
         {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
@@ -183,7 +183,7 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
     return ExitCode::done;
   }
   fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
-             need.most() > room.bytes ? ": it does not fit" : "");
+             need.of_process() > room.bytes ? ": it does not fit" : "");
   if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
   fmt::print("disk:   {}\n",
              options.out.empty()
@@ -216,7 +216,7 @@ ExitCode run_run(const RunOptions& options) {
   job.final_state = run_final_state(options);
   TaskSpec& spec = job.spec;
   check_snapshots(options, spec);
-  TaskRun run;
+  TaskRunOptions run;
   run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, threads_of_rank(0));
@@ -295,7 +295,7 @@ ExitCode run_run(const RunOptions& options) {
       throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
     case TaskOutcome::interrupted:
       throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
-    case TaskOutcome::already:
+    case TaskOutcome::already_finished:
       fmt::print(stderr,
                  "'{}' already contains this run, with {} measurements; nothing was computed "
                  "(a larger --measure adds to it)\n",

@@ -38,7 +38,7 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_key(app, "sampling.schedule", o.schedule);
   add_key(app, "sampling.replicas", o.task.replicas, "[bitlattice: 1]");
   add_key(app, "sampling.equilibrate", o.task.equilibrate);
-  add_key(app, "sampling.measure", o.task.measure, 1, setting("sampling.measure").most);
+  add_key(app, "sampling.measure", o.task.measure, 1, setting("sampling.measure").max_integer);
   add_key(app, "sampling.every", o.task.every);
   add_key(app, "study.seed", o.seed, 0, kMaxSeed, kSeedHelp);
   add_text(app, "--start", o.start, "WORD",
@@ -126,7 +126,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 }
 
 void check_run_options(const CLI::App& app, RunOptions& options) {
-  refuse_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
+  reject_beside(app, "--graph", {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
   TaskRequest& task = options.task;
   task.updates = choose_updates(options.schedule, options.local, options.cluster,
                                 SettingNames::options(), true);

@@ -280,9 +280,9 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
-      results.front().block_length > 0          ? "time blocks"
-      : dependence_of(task) != Dependence::none ? "couples of replicas"
-                                                : "replicas",
+      results.front().block_length > 0                 ? "time blocks"
+      : dependence_of(task) != ReplicaDependence::none ? "couples of replicas"
+                                                       : "replicas",
       configured(task, "sampling.every", 1) / 2);
   const auto tau_unknown = [](const TemperatureResult& r) {
     const auto bounded = [&](std::string_view name) {

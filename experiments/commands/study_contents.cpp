@@ -98,7 +98,7 @@ TaskDescription describe(const StoredTask& stored) {
     if (!loaded) return {.condition = TaskCondition::moved};
     const TextMap& map = loaded->task.configuration;
     const auto value = [&map](const char* key) { return text_at(map, key); };
-    if (const std::string id = task_id(map, kMayGrow); id != stored.id) {
+    if (const std::string id = task_id(map, kExtendableKeys); id != stored.id) {
       return {.condition = TaskCondition::misplaced,
               .rest = fmt::format("{} contains task {}, but has the name of another task",
                                   loaded->source.string(), id)};

@@ -33,7 +33,7 @@ DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& confi
       choose_devices(
           config.device, config.engine,
           options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
-          Teams::refused, cpu_seconds(config, likely, thread_count(config.threads))),
+          Teams::rejected, cpu_seconds(config, likely, thread_count(config.threads))),
       config.device.find(':') != std::string::npos, report);
 }
 
@@ -238,7 +238,7 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     if (place.leads()) tell_device(devices);
     progress.emplace(config.name, 0, !place.leads());
     study.emplace(std::move(place), devices.indices());
-    const StudyFolder& ours = study->place();
+    const StudyFolder& ours = study->study_folder();
     const EarlyResults early{[&](const ComputeOutcome& compute) {
                                if (ours.leads()) write_outcome(ours, compute());
                              },
@@ -251,10 +251,10 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
     progress->close();
     if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank analyses the results
     outcome.summary["seconds"] = now() - begin;
-    write_outcome(study->place(), std::move(outcome));
-    write_requested(study->place(), command, study->requested());
+    write_outcome(study->study_folder(), std::move(outcome));
+    write_requested(study->study_folder(), command, study->requested());
     unrequested = unrequested_text(folder, study->requested());
-    study->place().mark_finished();
+    study->study_folder().mark_finished();
     computed = study->computed();
   }
   fmt::print("{}", read_text_file(folder / (options.json ? "summary.json" : "summary.txt")));

@@ -51,16 +51,16 @@ gives the same results in another folder. Tasks that are no longer needed are li
 ExitCode run_sweep(const StudyOptions& options) {
   StudyConfig config = configure(options);
   check_sweep_config(config, options.study);
-  std::vector<std::string> said;
-  config = keep_temperature_tasks(config, study_folder(options, config), said);
+  std::vector<std::string> messages;
+  config = keep_temperature_tasks(config, study_folder(options, config), messages);
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
   const StudyAnalysis sweep = sweep_study(config);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
                             const EarlyResults& early) {
-    if (study.place().leads()) {
-      for (const std::string& line : said) fmt::print(stderr, "{}\n", line);
+    if (study.study_folder().leads()) {
+      for (const std::string& line : messages) fmt::print(stderr, "{}\n", line);
     }
     return sweep(study, stop, progress, early);
   };

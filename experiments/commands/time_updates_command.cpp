@@ -23,17 +23,17 @@ namespace {
 
 struct Column {
   const char* name;
-  double (*value)(const Work& work);  // total since the engine was constructed
+  double (*value)(const WorkCounters& work);  // total since the engine was constructed
 };
 constexpr Column kColumns[] = {
-    {"cluster", [](const Work& w) { return w.cluster_seconds; }},
-    {"measure", [](const Work& w) { return w.measure_seconds; }},
-    {"activate", [](const Work& w) { return w.steps.activate; }},
-    {"label", [](const Work& w) { return w.steps.label; }},
-    {"merge", [](const Work& w) { return w.steps.merge; }},
-    {"flip", [](const Work& w) { return w.steps.flip; }},
-    {"sites", [](const Work& w) { return static_cast<double>(w.cluster_sites); }},
-    {"passes", [](const Work& w) { return static_cast<double>(w.label_passes); }}};
+    {"cluster", [](const WorkCounters& w) { return w.cluster_seconds; }},
+    {"measure", [](const WorkCounters& w) { return w.measure_seconds; }},
+    {"activate", [](const WorkCounters& w) { return w.phases.activate; }},
+    {"label", [](const WorkCounters& w) { return w.phases.label; }},
+    {"merge", [](const WorkCounters& w) { return w.phases.merge; }},
+    {"flip", [](const WorkCounters& w) { return w.phases.flip; }},
+    {"sites", [](const WorkCounters& w) { return static_cast<double>(w.cluster_sites); }},
+    {"passes", [](const WorkCounters& w) { return static_cast<double>(w.label_passes); }}};
 
 // The part of the specification common to equilibration and timings.
 EngineSpec engine_spec_of(const Json& request, ClusterUpdate cluster) {
@@ -106,13 +106,13 @@ Json time_updates(Engine& engine, std::uint64_t least, std::uint64_t most, doubl
                   const StopToken& stop) {
   Json columns = Json::object();
   Observation seen;
-  Work before = engine.work();
+  WorkCounters before = engine.work();
   double spent = 0;
   for (std::uint64_t u = 0; u < least || (u < most && spent < seconds); ++u) {
     check_stop(stop);
     engine.advance({0, 1}, 1);
     engine.measure(seen);
-    const Work after = engine.work();
+    const WorkCounters after = engine.work();
     for (const Column& column : kColumns) {
       columns[column.name].push_back(column.value(after) - column.value(before));
     }

@@ -248,7 +248,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.improved = spec.model.kind == ModelKind::ising;
   setting.spec = std::move(spec);
   if (const auto range = exchange_range(options.temperature, options.task.exchange)) {
-    TaskRun run;
+    TaskRunOptions run;
     run.engine = setting.options;
     run.stop = stop;
     TaskSpec task = setting.spec;
@@ -333,7 +333,7 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   }
   if (!options.out.empty()) {
     check_output_file(options.out);
-    refuse_overwriting(options.out, options.overwrite);
+    reject_overwriting(options.out, options.overwrite);
   }
   if (!options.study.empty() && !options.graph.empty()) {
     throw Error(ExitCode::usage, "--study and --graph exclude each other (a study builds graphs)");
@@ -360,7 +360,7 @@ ExitCode run_tune(const TuneOptions& options) {
   const StopToken stop;
   Progress progress("tune", static_cast<double>(list.size()));
   std::vector<TuneResult> results;
-  std::string stopped, unmeasured, refused;  // names of settings
+  std::string stopped, unmeasured, rejected;  // names of settings
   const auto append = [](std::string& names, const std::string& one) {
     names += (names.empty() ? "" : "; ") + one;
   };
@@ -376,8 +376,8 @@ ExitCode run_tune(const TuneOptions& options) {
       TuneResult result = tune(setting_of(options, spec, device, stop), stop, note);
       if (result.has_best()) {
         results.push_back(std::move(result));
-      } else if (!result.refused.empty()) {
-        append(refused, list.size() > 1 ? name + ": " + result.refused : result.refused);
+      } else if (!result.rejected.empty()) {
+        append(rejected, list.size() > 1 ? name + ": " + result.rejected : result.rejected);
       } else {
         append(unmeasured, name);
       }
@@ -392,12 +392,12 @@ ExitCode run_tune(const TuneOptions& options) {
   if (results.empty() && !stopped.empty()) {
     throw Error(ExitCode::interrupted, stopped + "; nothing was kept");
   }
-  if (results.empty() && !refused.empty()) {
+  if (results.empty() && !rejected.empty()) {
     throw Error(ExitCode::usage,
                 fmt::format("no result: {} (use a larger --budget than {}, or other temperatures)",
-                            refused, options.budget));
+                            rejected, options.budget));
   }
-  if (!refused.empty()) fmt::print(stderr, "skipped: {}\n", refused);
+  if (!rejected.empty()) fmt::print(stderr, "skipped: {}\n", rejected);
   if (results.empty()) {
     throw Error(ExitCode::usage, fmt::format("--budget: {} is too short to compare any candidates "
                                              "(try 30s, or more for large lattices)",
@@ -483,7 +483,7 @@ AddedCommand add_tune_command(CLI::App& program) {
   add_setting_options(app, *options);
   add_effort_options(app, *options);
   return {&app, [options, &app] {
-            refuse_beside(app, "--graph",
+            reject_beside(app, "--graph",
                           {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed"});
             if (is_given(app, "--seed")) options->task.seed = options->seed;
             return run_tune(*options);

@@ -69,7 +69,7 @@ std::string help_of(const CLI::App& program, const std::string& command) {
   return "";
 }
 
-void refuse_beside(const CLI::App& app, const std::string& file_option,
+void reject_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others) {
   if (app.count(file_option) == 0) return;
   for (const auto& other : others) {

@@ -52,7 +52,7 @@ std::string help_of(const CLI::App& program, const std::string& command);
 
 // Throws Error(usage) if one of `others`, which describe a lattice, was given together with the
 // file.
-void refuse_beside(const CLI::App& app, const std::string& file_option,
+void reject_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 
 // An integer option with a range; the help shows the default.

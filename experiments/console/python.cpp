@@ -58,12 +58,12 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
     throw Error(ExitCode::io, fmt::format("cannot start '{}': {}", words[0], std::strerror(error)));
   }
   int status = 0;
-  bool told = false;
+  bool signalled = false;
   for (pid_t ended = 0; ended == 0;) {
     ended = ::waitpid(child, &status, WNOHANG);
     if (ended < 0 && errno == EINTR) ended = 0;
     if (ended < 0) fail_io("wait for", words[0], errno);
-    if (ended == 0 && stop_signal() != 0 && !std::exchange(told, true)) ::kill(child, SIGTERM);
+    if (ended == 0 && stop_signal() != 0 && !std::exchange(signalled, true)) ::kill(child, SIGTERM);
     if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -35,7 +35,7 @@ std::string key_help(const Setting& key, const std::string& also) {
 }  // namespace
 
 void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::string& also) {
-  add_key(app, key, value, setting(key).least, setting(key).most, also);
+  add_key(app, key, value, setting(key).min_integer, setting(key).max_integer, also);
 }
 
 void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
@@ -76,7 +76,7 @@ std::optional<TemperatureRange> exchange_range(const std::string& temperature, b
 }
 
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
-                                        const TaskRun& run) {
+                                        const TaskRunOptions& run) {
   const TaskSpec scan = exchange_scan(task, range);
   Progress progress("temperature scan", static_cast<double>(scan.cycles()));
   progress.stage(fmt::format("{} temperatures", scan.temperatures.size()));

@@ -32,7 +32,7 @@ void add_temperatures(CLI::App& app, std::string& value, const std::string& also
 std::optional<TemperatureRange> exchange_range(const std::string& temperature, bool exchange);
 // exchange_temperatures(); prints its progress and the temperatures to standard error.
 std::vector<double> choose_temperatures(const TaskSpec& task, const TemperatureRange& range,
-                                        const TaskRun& run);
+                                        const TaskRunOptions& run);
 // The temperatures of --temperature; for a range, its two ends; none if it is not given. Throws
 // Error(usage).
 std::vector<double> read_temperatures(const std::string& temperature, bool exchange);

@@ -43,13 +43,13 @@ class BitlatticeEngine : public EngineBase {
   bool hot(std::size_t replica) const { return rules_.hot(replica); }
   // sums: [replicas][2] unequal bonds, sites up.
   template <class Sums>
-  void report_sums(const Sums& sums, Observation& out) {
+  void fill_observation(const Sums& sums, Observation& out) {
     std::vector<unsigned long long> unequal(replicas_), up(replicas_);
     for (std::size_t replica = 0; replica < replicas_; ++replica) {
       unequal[replica] = sums[2 * replica];
       up[replica] = sums[2 * replica + 1];
     }
-    report(unequal.data(), up.data(), out);
+    EngineBase::fill_observation(unequal.data(), up.data(), out);
   }
   void check_spins(Bytes spins) const final;  // of whole rows
 
@@ -65,7 +65,7 @@ class BitlatticeEngine : public EngineBase {
   void pack_replica(std::size_t replica, Bytes spins, std::span<std::uint8_t> part) const final;
   std::vector<std::uint64_t> save_sums() const final { return {}; }
   bool restore_sums(std::span<const std::uint64_t> words) final { return words.empty(); }
-  bool under_way() const final { return sweeps_ahead_ > 0; }
+  bool is_mid_advance() const final { return sweeps_ahead_ > 0; }
   std::vector<std::uint8_t> save_progress() const final;
   bool restore_progress(std::uint64_t step, Bytes way) final;
 

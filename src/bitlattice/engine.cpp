@@ -108,7 +108,7 @@ void CpuEngine::measure(Observation& out) {
     unequal[replica] = bonds;
     up[replica] = sites;
   }
-  report(unequal.data(), up.data(), out);
+  EngineBase::fill_observation(unequal.data(), up.data(), out);
   work_.measure_seconds += now() - begin;
 }
 

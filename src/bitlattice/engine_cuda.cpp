@@ -98,7 +98,7 @@ void CudaEngine::measure(Observation& out) {
   use();
   const double start = now();
   count_replicas();
-  report_sums(measured_.to_host(stream_.get()), out);
+  fill_observation(measured_.to_host(stream_.get()), out);
   work_.measure_seconds += now() - start;
 }
 

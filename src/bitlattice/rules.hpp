@@ -61,7 +61,7 @@ struct ThresholdDigits {
   ThresholdDigits(int dim, const Model& model, double beta, LocalUpdate rule) {
     for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
       const int sh = 2 * dim - 2 * disagreeing;
-      const Threshold t = model.flip_digits(rule, beta, sh);
+      const Threshold t = model.capped_flip_threshold(rule, beta, sh);
       for (unsigned k = 0; k < 32; ++k) {
         digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;
       }

@@ -41,7 +41,7 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& slab, Transport& transport,
 #endif
 }
 
-class SharedEngine final : public BitlatticeEngine, public SavesApart {
+class SharedEngine final : public BitlatticeEngine, public SavesInParts {
  public:
   SharedEngine(Transport& transport, SlabSpec slab, const EngineOptions& options,
                std::unique_ptr<FollowerThreads> followers = nullptr)
@@ -60,11 +60,11 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
   int threads() const override { return subdomains_.threads(); }
 
   bool has_ranks() const override { return !followers_; }
-  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+  StateInParts save_in_parts(const std::string& name, const FileWriter& write) const override {
     return subdomains_.save(2, name, write, save_state(false));
   }
-  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
-                     const SpinReader& read) override {
+  void restore_in_parts(const EngineState& rest, std::uint64_t spin_bytes,
+                        const SpinReader& read) override {
     restore_without_spins(rest, spin_bytes);
     subdomains_.restore(2, 4 * layout_.stride(), read, [this](Bytes rows) { check_spins(rows); });
   }
@@ -79,7 +79,7 @@ class SharedEngine final : public BitlatticeEngine, public SavesApart {
 
   void measure(Observation& out) override {
     const double begin = now();
-    report_sums(subdomains_.count(), out);
+    fill_observation(subdomains_.count(), out);
     work_.measure_seconds += now() - begin;
   }
 

@@ -29,7 +29,7 @@ class Slab : public Subdomain {
 
   std::uint64_t replicas() const final { return rules_.count(); }
   // Makes a sweep for each cycle.
-  void advance(const Advance& what) final {
+  void advance(const AdvanceOrder& what) final {
     sweep(what.replicas.first, what.replicas.last, what.step, what.cycles);
   }
   // Per replica: the bonds between unequal spins that end at own sites of colour 0, and the own

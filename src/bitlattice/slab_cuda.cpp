@@ -106,8 +106,8 @@ void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
     launch_update(layout_, rows, draws[replica - first], rules_.spec().local, colour,
                   spins_of(replica), stream);
   };
-  outer_done_.hold(main_.get());  // of the previous half-sweep
-  inside_done_.hold(urgent_.get());
+  outer_done_.make_stream_wait(main_.get());  // of the previous half-sweep
+  inside_done_.make_stream_wait(urgent_.get());
   for (std::size_t replica = first; replica < last; ++replica) {
     update(replica, planes(1, 2), urgent_.get());
     if (own > 1) update(replica, planes(own, own + 1), urgent_.get());

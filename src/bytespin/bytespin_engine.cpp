@@ -25,7 +25,7 @@ bool BytespinEngine::advance_replicas(
     return advance_on(make_bytespin_engine(plan_.graph, spec_, on_cpu), schedule, cycles);
   }
   EngineBase* self = this;
-  return advance_together({&self, 1}, pace_, options.stop, schedule, cycles, run);
+  return advance_together({&self, 1}, step_seconds_, options.stop, schedule, cycles, run);
 }
 
 void BytespinEngine::check_spins(Bytes spins) const {

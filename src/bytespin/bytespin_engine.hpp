@@ -26,7 +26,7 @@ class BytespinEngine : public EngineBase {
                         const std::function<void(const Schedule&, std::uint64_t)>& run);
 
   const Plan plan_;
-  std::vector<SweepPosition> positions_;  // [T * R] progress within step step_ + ahead_
+  std::vector<SweepPosition> positions_;  // [T * R] progress within step step_ + steps_ahead_
 
   void check_spins(Bytes spins) const final;
   std::vector<std::uint64_t> save_sums() const override;
@@ -42,7 +42,7 @@ class BytespinEngine : public EngineBase {
   Bytes position(std::size_t replica) const final;
   bool set_position(std::size_t replica, Bytes bytes) final;
 
-  Pace pace_;
+  StepSeconds step_seconds_;
 };
 
 }  // namespace rewise::bytespin

@@ -37,7 +37,7 @@ struct Worker {
   std::unique_ptr<WolffScratch> wolff;
   std::unique_ptr<SwendsenWangScratch> swendsen_wang;
   std::unique_ptr<FewClusterScratch> few_cluster;
-  Work work;
+  WorkCounters work;
   // Per replica: its position within a sweep and the cluster sums of this call.
   SweepPosition position;
   std::uint64_t cluster_size = 0;
@@ -129,14 +129,14 @@ bool CpuEngine::cluster_update(std::size_t replica, const DrawKey& key, StopPoll
     if (!by_labels && !worker.wolff) worker.wolff = std::make_unique<WolffScratch>(plan_);
     const std::uint64_t size =
         by_labels ? wolff_by_labels(plan_, tables, key, poll, *worker.swendsen_wang,
-                                    spins_of(replica), worker.work.steps)
+                                    spins_of(replica), worker.work.phases)
                   : wolff_update(plan_, tables, key, poll, *worker.wolff, spins_of(replica));
     worker.cluster_size += size;
     worker.work.cluster_sites += size;
     return size > 0;
   }
   const auto sums = swendsen_wang_update(plan_, tables, key, poll, *worker.swendsen_wang,
-                                         spins_of(replica), worker.work.steps);
+                                         spins_of(replica), worker.work.phases);
   if (!sums) return false;
   worker.cluster_size += sums->square;
   worker.cluster_quartic += sums->quartic;
@@ -158,7 +158,7 @@ bool CpuEngine::few_clusters(std::size_t replica, const DrawKey& key, StopPoll& 
 // Advances a replica to `steps` steps beyond step_, unless stopped. Returns the steps made.
 std::uint32_t CpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
                                          std::uint64_t steps, StopPoll& poll, Worker& worker) {
-  std::uint32_t done = ahead_[replica];
+  std::uint32_t done = steps_ahead_[replica];
   DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
               static_cast<std::uint32_t>(step_ + done)};
   bool stopped = false;
@@ -198,18 +198,18 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
     worker.position = positions_[replica];
     worker.cluster_size = 0;
     worker.cluster_quartic = 0;
-    ahead_[replica] = advance_replica(replica, schedule, steps, poll, worker);
+    steps_ahead_[replica] = advance_replica(replica, schedule, steps, poll, worker);
     positions_[replica] = worker.position;
     cluster_size_[replica] += worker.cluster_size;
     if (is_swendsen_wang()) cluster_quartic_[replica] += worker.cluster_quartic;
   });
   // The threads' times overlap, so they only give the ratio that divides the wall-clock time.
-  Work sum;
+  WorkCounters sum;
   std::uint64_t passes = 0;
   for (Worker& worker : workers_) {
     sum.local_seconds += worker.work.local_seconds;
     sum.cluster_seconds += worker.work.cluster_seconds;
-    sum.steps += worker.work.steps;
+    sum.phases += worker.work.phases;
     work_.local_attempts += worker.work.local_attempts;
     work_.cluster_updates += worker.work.cluster_updates;
     work_.cluster_sites += worker.work.cluster_sites;
@@ -223,7 +223,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   const double fraction = busy > 0 ? (now() - begin) / busy : 0;
   work_.local_seconds += fraction * sum.local_seconds;
   work_.cluster_seconds += fraction * sum.cluster_seconds;
-  work_.steps += fraction * sum.steps;
+  work_.phases += fraction * sum.phases;
   if (!all_arrived(steps)) return false;
   step_ += steps;
   cluster_updates_ += cycles * schedule.cluster;
@@ -239,7 +239,7 @@ void CpuEngine::measure(Observation& out) {
     out.bond_sum[replica] = bond_sum(plan_, spins_of(replica));
     out.magnetisation[replica] = magnetisation(plan_, spins_of(replica));
   });
-  report_sums(out);
+  move_cluster_sums(out);
   work_.measure_seconds += now() - begin;
 }
 

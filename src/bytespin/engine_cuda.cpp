@@ -253,7 +253,7 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   const std::uint64_t found = schedule.cluster > 0 ? fetch_sums() : 0;
   if (labels_) {
     const LabelTimes times = labels_->take_times();
-    work_.steps += times.steps;
+    work_.phases += times.phases;
     work_.label_passes += times.passes;
   }
   device_.wait();
@@ -296,7 +296,7 @@ void CudaEngine::measure(Observation& out) {
     const auto* of_replica = sums.data() + replicas_ + replica * counts;
     largest[replica] = *std::max_element(of_replica, of_replica + counts);
   }
-  report(sums.data(), largest.data(), out);
+  fill_observation(sums.data(), largest.data(), out);
   work_.measure_seconds += now() - start;
 }
 

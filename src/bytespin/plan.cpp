@@ -14,10 +14,10 @@ Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
   const bool potts = spec.model.is_potts();
   Tables tables;
   tables.bond = threshold(spec.model.bond_probability(beta));
-  for (int lost = potts ? 0 : -max_degree; lost <= max_degree; ++lost) {
+  for (int fewer_equal = potts ? 0 : -max_degree; fewer_equal <= max_degree; ++fewer_equal) {
     const LocalUpdate rule = potts ? LocalUpdate::metropolis : spec.local;
-    tables.flip.push_back(spec.model.flip_threshold(rule, beta, lost));
-    if (potts) tables.weight.push_back(spec.model.heat_bath_weight(beta, lost));
+    tables.flip.push_back(spec.model.flip_threshold(rule, beta, fewer_equal));
+    if (potts) tables.weight.push_back(spec.model.heat_bath_weight(beta, fewer_equal));
   }
   return tables;
 }

@@ -46,7 +46,7 @@ class CpuSubdomain final : public BytespinSubdomain {
   void fetch(std::uint64_t replica) override {
     for (int colour = 0; colour < 2; ++colour) exchange({replica, replica + 1}, colour);
   }
-  void advance(const Advance& what) override;
+  void advance(const AdvanceOrder& what) override;
   void count(std::span<std::uint64_t> sums) override;
   void read(std::uint64_t replica, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
@@ -148,7 +148,7 @@ void CpuSubdomain::sweep(IndexRange replicas, std::uint64_t step) {
   }
 }
 
-void CpuSubdomain::advance(const Advance& what) {
+void CpuSubdomain::advance(const AdvanceOrder& what) {
   std::uint64_t step = what.step;
   for (std::uint64_t cycle = 0; cycle < what.cycles; ++cycle) {
     for (std::uint32_t m = 0; m < what.schedule.local; ++m) sweep(what.replicas, step++);
@@ -188,7 +188,7 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& ta
     for (std::size_t k = 0; k < outgoing[r].size(); ++k) {
       const RewiredSlot& bond = joining_[r].from[k];
       if (spins[bond.a] != spins[bond.b]) continue;
-      if (!happens(slot_draw(key, Stream::bytespin_bond, bond.slot), tables.bond)) continue;
+      if (!is_below(slot_draw(key, Stream::bytespin_bond, bond.slot), tables.bond)) continue;
       edges[r].push_back({clusters_->label_of(bond.a), outgoing[r][k]});
     }
   }
@@ -376,7 +376,7 @@ std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> pl
 
 // Rank 0
 
-class SharedEngine final : private RankGraph, public BytespinEngine, public SavesApart {
+class SharedEngine final : private RankGraph, public BytespinEngine, public SavesInParts {
  public:
   SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
                const EngineOptions& options, std::unique_ptr<FollowerThreads> followers = nullptr)
@@ -402,11 +402,11 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
   int threads() const override { return subdomains_.threads(); }
 
   bool has_ranks() const override { return !followers_; }
-  SavedApart save_apart(const std::string& name, const FileWriter& write) const override {
+  StateInParts save_in_parts(const std::string& name, const FileWriter& write) const override {
     return subdomains_.save(1, name, write, save_state(false));
   }
-  void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
-                     const SpinReader& read) override {
+  void restore_in_parts(const EngineState& rest, std::uint64_t spin_bytes,
+                        const SpinReader& read) override {
     restore_without_spins(rest, spin_bytes);
     subdomains_.restore(1, 1, read, [this](Bytes spins) { check_spins(spins); });
   }
@@ -446,7 +446,7 @@ class SharedEngine final : private RankGraph, public BytespinEngine, public Save
       unequal[replica] = of[0];
       most[replica] = plan_.potts ? *std::max_element(of.begin() + 1, of.end()) : of[2];
     }
-    report(unequal.data(), most.data(), out);
+    fill_observation(unequal.data(), most.data(), out);
     work_.measure_seconds += now() - begin;
   }
 

@@ -114,9 +114,9 @@ std::vector<LabelPair> BytespinSubdomain::unite(std::vector<LabelPair> edges) {
     gathered.insert(gathered.end(), of_rank.begin(), of_rank.end());
   }
   std::vector<LabelPair> united = unite_labels(gathered);
-  const auto told = bytes_of(united);
+  const auto united_bytes = bytes_of(united);
   return values_of<LabelPair>(
-      transport_.broadcast(std::vector<std::uint8_t>(told.begin(), told.end())));
+      transport_.broadcast(std::vector<std::uint8_t>(united_bytes.begin(), united_bytes.end())));
 }
 
 // First both ranks of a bond exchange the labels of its ends. Each pass then sends one label per

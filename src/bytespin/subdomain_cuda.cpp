@@ -85,7 +85,7 @@ class CudaSubdomain final : public BytespinSubdomain {
   std::string why_no_clusters() const override;
 
   void fetch(std::uint64_t replica) override;
-  void advance(const Advance& what) override;
+  void advance(const AdvanceOrder& what) override;
   void count(std::span<std::uint64_t> sums) override;
   void read(std::uint64_t replica, std::uint64_t, std::uint64_t first,
             std::span<std::uint8_t> out) const override {
@@ -124,12 +124,12 @@ class CudaSubdomain final : public BytespinSubdomain {
   // Makes later work on the urgent stream wait for the work now queued on the main stream.
   void urgent_follows() {
     done_.record(stream());
-    done_.hold(urgent_.get());
+    done_.make_stream_wait(urgent_.get());
   }
   // Makes later work on the main stream wait for the work now queued on the urgent stream.
   void follow_urgent() {
     urgent_done_.record(urgent_.get());
-    urgent_done_.hold(stream());
+    urgent_done_.make_stream_wait(stream());
   }
   unsigned long long* pairs();
   unsigned long long* parts(std::uint64_t replica, std::uint32_t update);
@@ -378,8 +378,8 @@ void CudaSubdomain::fetch(std::uint64_t replica) {
 void CudaSubdomain::sweep(std::uint64_t step) {
   on_device_.step = static_cast<std::uint32_t>(step);
   for (int colour = 0; colour < 2; ++colour) {
-    urgent_done_.hold(stream());
-    done_.hold(urgent_.get());
+    urgent_done_.make_stream_wait(stream());
+    done_.make_stream_wait(urgent_.get());
     local_->sweep_outer(colour, on_device_, plane_, urgent_.get());
     urgent_done_.record(urgent_.get());
     local_->sweep_inner(colour, on_device_, plane_, stream());
@@ -389,7 +389,7 @@ void CudaSubdomain::sweep(std::uint64_t step) {
 }
 
 // Ignores what.replicas: the engine always advances all replicas together (shared.cpp).
-void CudaSubdomain::advance(const Advance& what) {
+void CudaSubdomain::advance(const AdvanceOrder& what) {
   device_.use();
   std::uint64_t step = what.step;
   const Schedule& schedule = what.schedule;

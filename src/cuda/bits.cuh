@@ -107,7 +107,7 @@ struct Counter {
 // weight to the plane of that weight and passes on one word of twice the weight, so a word costs
 // two instructions, whatever the number of planes.
 template <int kPlanes>
-struct Tally {
+struct CarrySaveCounter {
   std::uint32_t plane[kPlanes]{}, waiting[kPlanes];
 
   // Adds word n of its group; n is a compile-time constant in unrolled loops.

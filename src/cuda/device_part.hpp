@@ -10,18 +10,18 @@
 
 namespace rewise {
 
-// Parts [index, index + parts) of `count` equal parts (planes or rows of tiles) of every replica;
+// Parts [first, first + size) of `total` equal parts (planes or rows of tiles) of every replica;
 // by default the whole replica.
 struct DevicePart {
-  std::uint32_t index = 0, count = 1;
-  std::uint32_t parts = 1;
+  std::uint32_t first = 0, total = 1;
+  std::uint32_t size = 1;
   bool overlaps = false;  // blocks of items may go beyond the part
 
   // Range [begin, end) of this part among `items` consecutive items. items < 2^32, or 2^48 for few
   // parts.
-  std::uint64_t begin(std::uint64_t items) const { return items * index / count; }
+  std::uint64_t begin(std::uint64_t items) const { return items * first / total; }
   std::uint64_t end(std::uint64_t items) const {
-    return items * (std::uint64_t{index} + parts) / count;
+    return items * (std::uint64_t{first} + size) / total;
   }
   bool has(std::uint64_t item, std::uint64_t items) const {
     return item >= begin(items) && item < end(items);
@@ -58,11 +58,11 @@ struct ReplicaBlocks {
 
   std::uint32_t count() const { return per_replica.divisor * replicas; }
 
-  struct Place {
+  struct Position {
     std::uint32_t replica;
     std::uint32_t block;  // in the whole replica
   };
-  RW_HD Place place(std::uint32_t index) const {
+  RW_HD Position position(std::uint32_t index) const {
     const std::uint32_t replica = per_replica.quotient(index);
     return {replica, first + (index - replica * per_replica.divisor)};
   }

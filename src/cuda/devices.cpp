@@ -5,7 +5,7 @@
 
 namespace rewise {
 
-CudaReport cuda_report(const TriedDevices&) {
+CudaReport cuda_report(const DevicesToTest&) {
   CudaReport report;
   report.reason_none = "this build has no CUDA code (with the CUDA toolkit: cmake --preset cuda)";
   return report;

@@ -45,7 +45,7 @@ CudaDevice describe(int index, bool tried) {
 
 }  // namespace
 
-CudaReport cuda_report(const TriedDevices& tried) {
+CudaReport cuda_report(const DevicesToTest& tried) {
   CudaReport report;
   report.built_in = true;
   report.runtime = CUDART_VERSION;
@@ -63,7 +63,7 @@ CudaReport cuda_report(const TriedDevices& tried) {
   bool tried_current = false;
   const auto fit = [](const CudaDevice& device) { return device.reason_unfit.empty(); };
   for (int index = 0; index < count; ++index) {
-    using enum TriedDevices::Which;
+    using enum DevicesToTest::Which;
     const bool tries =
         tried.which == all || (tried.which == first && std::ranges::none_of(report.devices, fit)) ||
         (tried.which == listed && std::ranges::find(tried.listed, index) != tried.listed.end());

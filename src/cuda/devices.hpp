@@ -32,13 +32,13 @@ double free_memory(int device);
 // Which devices to test. Only a test shows whether this build's kernels run on a device. A test
 // creates a context on the device, which takes memory and about 0.2 s; devices are tested one after
 // the other. Untested devices count as usable.
-struct TriedDevices {
+struct DevicesToTest {
   enum class Which { all, first, listed } which = Which::all;  // first: until one can be used
   std::vector<int> listed = {};
 };
 
 // Queries the driver; takes a few hundred ms on the first call.
-CudaReport cuda_report(const TriedDevices& tried = {});
+CudaReport cuda_report(const DevicesToTest& tried = {});
 
 // Throws Error(device). Defined only in builds without CUDA.
 [[noreturn]] void no_cuda();

@@ -70,7 +70,9 @@ class CudaEvent {
 
   void record(cudaStream_t stream) const { check_cuda(cudaEventRecord(handle_, stream)); }
   // Work queued on `stream` from here on waits for the recorded point.
-  void hold(cudaStream_t stream) const { check_cuda(cudaStreamWaitEvent(stream, handle_, 0)); }
+  void make_stream_wait(cudaStream_t stream) const {
+    check_cuda(cudaStreamWaitEvent(stream, handle_, 0));
+  }
   // Blocks the host until the point is reached. Throws errors of the work before it.
   void wait() const { check_cuda(cudaEventSynchronize(handle_), "waiting for the device"); }
   // Both events must be timed, recorded and reached.
@@ -90,12 +92,12 @@ class CudaBranch {
  public:
   cudaStream_t begin(cudaStream_t stream) const {
     begun_.record(stream);
-    begun_.hold(side_.get());
+    begun_.make_stream_wait(side_.get());
     return side_.get();
   }
   void join(cudaStream_t stream) const {
     done_.record(side_.get());
-    done_.hold(stream);
+    done_.make_stream_wait(stream);
   }
 
  private:

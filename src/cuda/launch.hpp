@@ -23,7 +23,7 @@ struct LaunchShape {
   bool cooperative = false;  // all blocks resident at once, for grid-wide barriers
   // The kernel may start before the previous one on the stream has ended, and then waits for it by
   // cudaGridDependencySynchronize(). Compute capability 9 and later.
-  bool early = false;
+  bool starts_early = false;
   unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks with more dimensions
 };
 
@@ -48,7 +48,7 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_
     attributes[count].id = cudaLaunchAttributeCooperative;
     attributes[count++].val.cooperative = 1;
   }
-  if (shape.early) {
+  if (shape.starts_early) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }

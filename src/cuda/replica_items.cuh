@@ -35,7 +35,7 @@ struct Item {
 };
 
 __device__ __forceinline__ Item item_of(const ReplicaItems& all) {
-  const auto [replica, block] = all.blocks.place(blockIdx.x);
+  const auto [replica, block] = all.blocks.position(blockIdx.x);
   return {replica, std::uint64_t{block} * kItemThreads + threadIdx.x};
 }
 

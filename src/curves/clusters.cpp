@@ -51,7 +51,7 @@ void count_graph(const CurveSpec& spec, Engine& engine, const Schedule& schedule
           system * static_cast<Eigen::Index>(kTimeBlocks) + static_cast<Eigen::Index>(t / block);
       const std::uint64_t size = seen.cluster_size[r];
       const double share = static_cast<double>(size) / units.sites;
-      const double m = static_cast<double>(seen.magnetisation[r]) / units.order;
+      const double m = static_cast<double>(seen.magnetisation[r]) / units.max_magnetisation;
       counts.logarithmic(member, static_cast<Eigen::Index>(bin_of(counts.borders, size))) += 1;
       counts.equal(member,
                    std::min(static_cast<Eigen::Index>(share * kEqualBins), kEqualBins - 1)) += 1;

@@ -140,7 +140,7 @@ void Stepper::to(std::uint64_t step) {
   }
 }
 
-StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites) {
+StepCost step_cost(const WorkCounters& before, const WorkCounters& after, std::uint64_t sites) {
   StepCost cost;
   const auto sweeps = static_cast<double>(after.local_attempts - before.local_attempts) /
                       static_cast<double>(sites);

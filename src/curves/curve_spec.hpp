@@ -94,7 +94,7 @@ struct StepCost {
   double local = 0, cluster = 0;  // per sweep and per cluster update; 0 if there was none
   double exchange = 0;            // per replica exchange and Houdayer move of a cycle
 };
-StepCost step_cost(const Work& before, const Work& after, std::uint64_t sites);
+StepCost step_cost(const WorkCounters& before, const WorkCounters& after, std::uint64_t sites);
 // Time of the first `steps` steps of a schedule.
 double seconds_of(const StepCost& cost, const Schedule& schedule, std::uint64_t steps);
 

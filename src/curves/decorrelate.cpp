@@ -80,10 +80,10 @@ class Follower {
   void graph(Engine& engine, std::uint32_t g, const StopToken& stop) {
     RoundTrips trips(sums_.size(), spec_.replicas);
     for (std::uint64_t origin = 0; origin < spec_.origins; ++origin) {
-      const Work before = engine.work();
+      const WorkCounters before = engine.work();
       seconds_ = 0;
       measure_from(engine, g, static_cast<Eigen::Index>(origin), trips, stop);
-      const Work after = engine.work();
+      const WorkCounters after = engine.work();
       const StepCost cost = step_cost(before, after, spec_.sites());
       local_.push_back(cost.local);
       cluster_.push_back(cost.cluster);
@@ -319,14 +319,15 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
   // Houdayer moves make the two replicas of a couple dependent, and also their two overlaps: both
   // are averaged to one column.
-  const auto of_members = [&](const RealSeries& series, Dependence kind) {
-    return member_columns(series, spec.schedule.houdayer ? kind : Dependence::none, spec.graphs);
+  const auto of_members = [&](const RealSeries& series, ReplicaDependence kind) {
+    return member_columns(series, spec.schedule.houdayer ? kind : ReplicaDependence::none,
+                          spec.graphs);
   };
   const auto rows_of_members = [&](const Eigen::ArrayXXd& rows) -> Eigen::ArrayXXd {
-    return of_members(rows.transpose(), Dependence::replicas).transpose();
+    return of_members(rows.transpose(), ReplicaDependence::replicas).transpose();
   };
   const Eigen::Index members =
-      members_of(spec.schedule.houdayer ? Dependence::replicas : Dependence::none,
+      members_of(spec.schedule.houdayer ? ReplicaDependence::replicas : ReplicaDependence::none,
                  static_cast<Eigen::Index>(spec.replicas));
   const Eigen::ArrayXXd correlations = rows_of_members(sums.correlation),
                         abs_correlations = rows_of_members(sums.abs_correlation);
@@ -336,19 +337,20 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   curve.add("steps", steps);
   curve.add("seconds", seconds);
   curve.add("seconds_low",
-            seconds_at({local_times.least, cluster_times.least, exchange_times.least}, mix.schedule,
-                       follower.lags()));
-  curve.add("seconds_high", seconds_at({local_times.most, cluster_times.most, exchange_times.most},
-                                       mix.schedule, follower.lags()));
+            seconds_at({local_times.shortest, cluster_times.shortest, exchange_times.shortest},
+                       mix.schedule, follower.lags()));
+  curve.add("seconds_high",
+            seconds_at({local_times.longest, cluster_times.longest, exchange_times.longest},
+                       mix.schedule, follower.lags()));
   curve.add("correlation", plain.value);
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
   Sums reduced;
-  reduced.energy = of_members(sums.energy, Dependence::replicas);
-  reduced.abs_m = of_members(sums.abs_m, Dependence::replicas);
-  reduced.m2 = of_members(sums.m2, Dependence::replicas);
-  reduced.q2 = of_members(sums.q2, Dependence::overlaps);
+  reduced.energy = of_members(sums.energy, ReplicaDependence::replicas);
+  reduced.abs_m = of_members(sums.abs_m, ReplicaDependence::replicas);
+  reduced.m2 = of_members(sums.m2, ReplicaDependence::replicas);
+  reduced.q2 = of_members(sums.q2, ReplicaDependence::overlaps);
   const std::vector<NamedSeries> all = series_of(reduced, spec.graphs);
   add_autocorrelation(set, keys, all, mix.schedule, cycle_seconds);
 

@@ -37,7 +37,7 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
     const auto g = static_cast<std::uint32_t>(run / repeats(spec));
     const auto engine = curve_engine(spec, graphs[g], g, temperature, mix, start);
     warm_up(*engine, mix.schedule, engine->save());
-    const Work before = engine->work();
+    const WorkCounters before = engine->work();
     Stepper stepper(*engine, mix.schedule);
     for (Eigen::Index i = 0; i < points; ++i) {
       check_stop(stop);
@@ -50,7 +50,7 @@ StartCurves follow(const CurveSpec& spec, const std::vector<Graph>& graphs, doub
                        static_cast<double>(seen.magnetisation[r]), curves.energy(row, i), m);
         curves.abs_magnetisation(row, i) = std::abs(m);
       }
-      const Work work = engine->work();
+      const WorkCounters work = engine->work();
       curves.seconds(run, i) = (work.local_seconds + work.cluster_seconds - before.local_seconds -
                                 before.cluster_seconds) /
                                spec.replicas;

@@ -7,8 +7,8 @@
 namespace rewise {
 
 Timing timing_of(const std::vector<double>& repeats) {
-  const auto [least, most] = std::minmax_element(repeats.begin(), repeats.end());
-  return {median_and_error(repeats), *least, *most};
+  const auto [shortest, longest] = std::minmax_element(repeats.begin(), repeats.end());
+  return {median_and_error(repeats), *shortest, *longest};
 }
 
 void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& repeats) {
@@ -18,8 +18,8 @@ void add_timings(Curve& curve, const std::string& name, const Eigen::ArrayXXd& r
     const Timing timing = timing_of({column.begin(), column.end()});
     value.push_back(timing.median.value);
     error.push_back(timing.median.error);
-    low.push_back(timing.least);
-    high.push_back(timing.most);
+    low.push_back(timing.shortest);
+    high.push_back(timing.longest);
   }
   curve.add(name, value);
   curve.add(name + "_error", error);

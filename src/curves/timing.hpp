@@ -11,8 +11,8 @@
 namespace rewise {
 
 struct Timing {
-  Value median;                // median_and_error()
-  double least = 0, most = 0;  // shortest and longest time
+  Value median;                      // median_and_error()
+  double shortest = 0, longest = 0;  // shortest and longest time
 };
 
 constexpr const char* kTimingNote =

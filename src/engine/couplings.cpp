@@ -93,7 +93,7 @@ double normal_of(const Words4& words) {
 Couplings::Couplings(const Model& model, const Graph& graph)
     : of_(model.interactions), graph_(graph), has_field_(of_.has_field()) {
   if (of_.couplings == CouplingKind::file) {
-    if (graph.bond_weights().empty() && graph.site_fields().empty()) {
+    if (graph.bond_couplings().empty() && graph.site_fields().empty()) {
       throw Error(ExitCode::usage,
                   "couplings = \"file\": the graph has no weights (use a file with a third column "
                   "or an attribute weight, or other couplings)");
@@ -115,7 +115,7 @@ Couplings::Couplings(const Model& model, const Graph& graph)
 
 std::int32_t Couplings::coupling(Bond bond) const {
   if (of_.couplings == CouplingKind::file) {
-    return graph_.bond_weights().empty() ? kFixedOne : graph_.bond_weights()[bond];
+    return graph_.bond_couplings().empty() ? kFixedOne : graph_.bond_couplings()[bond];
   }
   const bool shortcut = std::binary_search(shortcuts_.begin(), shortcuts_.end(), bond);
   double value = 1;
@@ -124,9 +124,9 @@ std::int32_t Couplings::coupling(Bond bond) const {
       value = -1;
     } else if (of_.couplings != CouplingKind::ferromagnet) {
       const Words4 words = random_words(graph_.spec().seed, Stream::coupling, bond, 0, 0, of_.seed);
-      value = of_.couplings == CouplingKind::gaussian        ? normal_of(words)
-              : happens(words.w[0], threshold(of_.negative)) ? -1
-                                                             : 1;
+      value = of_.couplings == CouplingKind::gaussian                  ? normal_of(words)
+              : is_below(words.w[0], threshold(of_.negative_fraction)) ? -1
+                                                                       : 1;
     }
   }
   return nearest_fixed(shortcut ? of_.shortcut_strength * value : value);

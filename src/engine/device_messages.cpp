@@ -50,15 +50,15 @@ struct DeviceMessages::MemoryHandles {
 DeviceMessages::DeviceMessages(distributed::Transport& transport, int device)
     : transport_(transport),
       device_(device),
-      may_(transport.device_route() == DeviceRoute::automatic ||
-           transport.device_route() == DeviceRoute::peer),
+      peer_allowed_(transport.device_route() == DeviceRoute::automatic ||
+                    transport.device_route() == DeviceRoute::peer),
       direct_((transport.device_route() == DeviceRoute::automatic ||
                transport.device_route() == DeviceRoute::direct) &&
               transport.takes_device_memory()),
       peers_(static_cast<std::size_t>(transport.size())),
       locations_out_(peers_.size()),
       locations_in_(peers_.size()) {
-  const bool processes = may_ && !transport.one_process();
+  const bool processes = peer_allowed_ && !transport.one_process();
   const unsigned flags = cudaEventDisableTiming | (processes ? cudaEventInterprocess : 0u);
   for (cudaEvent_t& event : queued_) {
     check_cuda(cudaEventCreateWithFlags(&event, flags), "making an event");
@@ -102,7 +102,7 @@ DeviceMessages::MemoryHandles DeviceMessages::handles_of(std::span<std::uint8_t>
   own.device = device_;
   own.memory = memory.data();
   std::copy_n(queued_, 2, own.queued);
-  if (transport_.one_process() || !may_) return own;
+  if (transport_.one_process() || !peer_allowed_) return own;
   own.exported =
       memory.empty() || cudaIpcGetMemHandle(&own.memory_handle, memory.data()) == cudaSuccess;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -117,7 +117,7 @@ DeviceMessages::MemoryHandles DeviceMessages::handles_of(std::span<std::uint8_t>
 bool DeviceMessages::open(Peer& peer, const MemoryHandles& handles) {
   peer.own_process = transport_.one_process();
   peer.registered.push_back(nullptr);
-  if (!may_) return false;
+  if (!peer_allowed_) return false;
   if (peer.own_process) {
     peer.registered.back() = handles.memory;
     std::copy_n(handles.queued, 2, peer.queued);
@@ -192,7 +192,7 @@ bool DeviceMessages::staged(int rank) const {
 }
 
 bool DeviceMessages::needs_length(const Message& message) const {
-  return message.counted && !peers_[static_cast<std::size_t>(message.rank)].reaches;
+  return message.starts_with_length && !peers_[static_cast<std::size_t>(message.rank)].reaches;
 }
 
 std::uint64_t DeviceMessages::location(const std::uint8_t* at) const {
@@ -203,7 +203,8 @@ std::uint64_t DeviceMessages::location(const std::uint8_t* at) const {
   throw Error(ExitCode::internal, "a message in memory that was not registered");
 }
 
-// Exchanges the lengths of counted messages that the host must know, and writes them to both lists.
+// Exchanges the lengths that the host must know of messages that start with one, and writes them to
+// both lists.
 void DeviceMessages::exchange_lengths(std::vector<Message>& out, std::vector<Message>& in,
                                       cudaStream_t stream) {
   const auto count = [&](const std::vector<Message>& messages) {
@@ -246,7 +247,8 @@ void DeviceMessages::exchange(std::span<const Message> out, std::span<const Mess
   const std::vector<const std::uint8_t*> from = exchange_addresses(out, in, stream);
   std::vector<DevicePull> pulls;
   for (std::size_t k = 0; k < in.size(); ++k) {
-    if (from[k] != in[k].at) pulls.push_back({from[k], in[k].at, in[k].bytes, in[k].counted});
+    if (from[k] != in[k].at)
+      pulls.push_back({from[k], in[k].at, in[k].bytes, in[k].starts_with_length});
   }
   launch_pull(pulls, stream);
 }

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads) copy_pulls(const __grid_constant__ P
   constexpr std::uint64_t kWord = sizeof(std::uint64_t);
   const DevicePull& pull = pulls.pull[blockIdx.y];
   std::uint64_t bytes = pull.bytes;
-  if (pull.counted) {
+  if (pull.starts_with_length) {
     const std::uint64_t words = *reinterpret_cast<const std::uint64_t*>(pull.from);
     bytes = min(bytes, kWord * (1 + words));
   }

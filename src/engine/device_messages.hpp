@@ -45,7 +45,7 @@ class DeviceMessages {
     std::uint64_t bytes;
     // If true, the first 64-bit word of the message is the number of words that follow, and `bytes`
     // is an upper limit. Between peers the host never reads this number.
-    bool counted = false;
+    bool starts_with_length = false;
   };
   // Exchanges messages in the order of `stream`: `out` is sent after the work queued before the
   // call, and `in` is complete before work queued after the call begins. Messages between two ranks
@@ -89,9 +89,9 @@ class DeviceMessages {
 
   distributed::Transport& transport_;
   const int device_;
-  const bool may_;  // the user allows the route `peer`
-  bool direct_;     // messages to ranks that are not peers go from device memory; false: through
-                    // the host
+  const bool peer_allowed_;  // the user allows the route `peer`
+  bool direct_;  // messages to ranks that are not peers go from device memory; false: through
+                 // the host
   std::vector<Peer> peers_;                          // [ranks]
   std::vector<std::span<std::uint8_t>> registered_;  // memory passed to register_memory()
   cudaEvent_t queued_[2] = {};
@@ -107,7 +107,7 @@ struct DevicePull {
   const std::uint8_t* from;
   std::uint8_t* to;
   std::uint64_t bytes;
-  bool counted = false;  // as in DeviceMessages::Message
+  bool starts_with_length = false;  // as in DeviceMessages::Message
 };
 // Queues all copies in few launches.
 void launch_pull(std::span<const DevicePull> pulls, cudaStream_t stream);

@@ -10,8 +10,8 @@
 
 namespace rewise {
 
-// Counts of all replicas for EngineBase::report(). The counts of consecutive replicas are a pitch
-// apart. Potts: `up` has the counts of all states; the largest one is used.
+// Counts of all replicas for EngineBase::fill_observation(). The counts of consecutive replicas are
+// a pitch apart. Potts: `up` has the counts of all states; the largest one is used.
 struct DeviceCounts {
   const unsigned long long* unequal;
   std::size_t unequal_pitch;

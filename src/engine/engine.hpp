@@ -117,33 +117,33 @@ struct EngineState {
   std::vector<std::uint8_t> bytes;  // spins, pending cluster sums, progress beyond `step`
 };
 
-// Seconds of the steps of labelling cluster updates (Swendsen-Wang, Wolff by `ccl`): parts of
-// Work::cluster_seconds, 0 if an engine does not separate them.
-struct ClusterSteps {
+// Seconds of the phases of labelling cluster updates (Swendsen-Wang, Wolff by `ccl`): parts of
+// WorkCounters::cluster_seconds, 0 if an engine does not separate them.
+struct ClusterPhaseTimes {
   double activate = 0;  // draws bonds and, if the method needs it, compares them with the spins
   double label = 0;     // labelling; within tiles for TILE+MERGE methods
   double merge = 0;     // merges tiles
   double flip = 0;
 
-  ClusterSteps& operator+=(const ClusterSteps& other) {
+  ClusterPhaseTimes& operator+=(const ClusterPhaseTimes& other) {
     activate += other.activate;
     label += other.label;
     merge += other.merge;
     flip += other.flip;
     return *this;
   }
-  friend ClusterSteps operator*(double factor, const ClusterSteps& s) {
+  friend ClusterPhaseTimes operator*(double factor, const ClusterPhaseTimes& s) {
     return {factor * s.activate, factor * s.label, factor * s.merge, factor * s.flip};
   }
 };
 
 // Counted since construction; seconds are wall-clock, of this process.
-struct Work {
+struct WorkCounters {
   std::uint64_t local_attempts = 0;   // attempted site updates, all replicas
   std::uint64_t cluster_updates = 0;  // cluster updates, all replicas
   std::uint64_t cluster_sites = 0;    // Wolff: flipped sites; the others: sites visited
   double local_seconds = 0, cluster_seconds = 0, measure_seconds = 0;
-  ClusterSteps steps;
+  ClusterPhaseTimes phases;
   std::uint64_t label_passes = 0;  // bytespin engine: relaxations or scans of its labelling
 };
 
@@ -189,7 +189,7 @@ class Engine {
   // spins again.
   virtual std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const = 0;
 
-  virtual Work work() const = 0;
+  virtual WorkCounters work() const = 0;
 };
 
 // Checks betas, replicas, q and sizes against the limits of all engines; throws Error(usage).

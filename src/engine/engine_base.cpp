@@ -26,7 +26,7 @@ EngineBase::EngineBase(EngineKind kind, const EngineSpec& spec, std::uint64_t si
                        std::uint64_t bonds, std::size_t parts, std::size_t part_bytes)
     : spec_(spec),
       replicas_(spec.betas.size() * spec.replicas),
-      ahead_(parts, 0),
+      steps_ahead_(parts, 0),
       cluster_size_(replicas_, 0),
       cluster_quartic_(is_swendsen_wang() ? replicas_ : 0, 0),
       kind_(kind),
@@ -61,7 +61,7 @@ std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cy
 bool EngineBase::in_step() const {
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes at = position(part);
-    if (ahead_[part] != ahead_.front()) return false;
+    if (steps_ahead_[part] != steps_ahead_.front()) return false;
     if (std::any_of(at.begin(), at.end(), [](std::uint8_t byte) { return byte != 0; }))
       return false;
   }
@@ -69,28 +69,28 @@ bool EngineBase::in_step() const {
 }
 
 bool EngineBase::all_arrived(std::uint64_t steps) {
-  if (*std::min_element(ahead_.begin(), ahead_.end()) < steps) return false;
-  for (std::uint32_t& ahead : ahead_) ahead -= static_cast<std::uint32_t>(steps);
+  if (*std::min_element(steps_ahead_.begin(), steps_ahead_.end()) < steps) return false;
+  for (std::uint32_t& ahead : steps_ahead_) ahead -= static_cast<std::uint32_t>(steps);
   return true;
 }
 
-bool EngineBase::advance_together(std::span<EngineBase* const> engines, Pace& pace,
+bool EngineBase::advance_together(std::span<EngineBase* const> engines, StepSeconds& step_seconds,
                                   const std::function<bool()>& stop, const Schedule& schedule,
                                   std::uint64_t cycles,
                                   const std::function<void(const Schedule&, std::uint64_t)>& run) {
   for (const EngineBase* e : engines) e->check_steps(schedule, cycles);
   const std::uint64_t total = schedule.steps_per_cycle() * cycles;
-  const std::uint64_t before = engines.front()->ahead_.front();
+  const std::uint64_t before = engines.front()->steps_ahead_.front();
   for (EngineBase* e : engines) {
     e->step_ += before;
-    std::fill(e->ahead_.begin(), e->ahead_.end(), 0);
+    std::fill(e->steps_ahead_.begin(), e->steps_ahead_.end(), 0);
   }
-  const std::uint64_t steps = run_in_pieces(stop, schedule, cycles, pace, before, run);
+  const std::uint64_t steps = run_in_pieces(stop, schedule, cycles, step_seconds, before, run);
   const bool done = steps >= total;
   const std::uint64_t ahead = done ? steps - total : steps;  // beyond step_
   for (EngineBase* e : engines) {
     e->step_ -= ahead;
-    std::fill(e->ahead_.begin(), e->ahead_.end(), static_cast<std::uint32_t>(ahead));
+    std::fill(e->steps_ahead_.begin(), e->steps_ahead_.end(), static_cast<std::uint32_t>(ahead));
   }
   return done;
 }
@@ -100,14 +100,14 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
                                    const std::function<bool(std::uint64_t)>& advance_to,
                                    const std::function<void(std::uint32_t)>& close) {
   const std::uint64_t each = schedule.steps_per_cycle();
-  const std::uint64_t least = *std::min_element(ahead_.begin(), ahead_.end());
+  const std::uint64_t least = *std::min_element(steps_ahead_.begin(), steps_ahead_.end());
   std::atomic<bool> stopped{false};
   // advance_to() also polls, but if cycles are short, a part may do too little work in each call.
   StopPoll poll(options, stopped);
   for (std::uint64_t end = least / each * each + each; end <= steps; end += each) {
     if (!advance_to(end - closing)) return false;
     close(static_cast<std::uint32_t>(step_ + end - closing));
-    std::fill(ahead_.begin(), ahead_.end(), static_cast<std::uint32_t>(end));
+    std::fill(steps_ahead_.begin(), steps_ahead_.end(), static_cast<std::uint32_t>(end));
     if (end < steps && poll.must_stop(each * sites_ * parts())) return false;
   }
   return true;
@@ -134,8 +134,8 @@ void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint
 
 SumUnits EngineBase::sum_units() const { return spec_.model.sum_units(bonds_, sites_); }
 
-void EngineBase::report(const unsigned long long* unequal, const unsigned long long* up,
-                        Observation& out) {
+void EngineBase::fill_observation(const unsigned long long* unequal, const unsigned long long* up,
+                                  Observation& out) {
   const SumUnits units = sum_units();
   out.clear();
   out.bond_sum.resize(replicas_);
@@ -144,10 +144,10 @@ void EngineBase::report(const unsigned long long* unequal, const unsigned long l
     out.bond_sum[r] = units.energy_sum(unequal[r], up[r]);
     out.magnetisation[r] = units.magnetisation(up[r]);
   }
-  report_sums(out);
+  move_cluster_sums(out);
 }
 
-void EngineBase::report_sums(Observation& out) {
+void EngineBase::move_cluster_sums(Observation& out) {
   out.cluster_updates = cluster_updates_;
   if (cluster_updates_ == 0) return;
   out.cluster_size = cluster_size_;
@@ -174,7 +174,8 @@ void EngineBase::report_sums(Observation& out) {
 EngineState EngineBase::save_state(bool with_spins) const {
   EngineState state{std::string(traits(kind_).stored_name), step_, {}};
   const std::vector<std::uint64_t> sums = save_sums();
-  const std::vector<std::uint8_t> way = under_way() ? save_progress() : std::vector<std::uint8_t>{};
+  const std::vector<std::uint8_t> way =
+      is_mid_advance() ? save_progress() : std::vector<std::uint8_t>{};
   const std::size_t spin_bytes = with_spins ? parts() * part_bytes_ : 0;
   state.bytes.resize(spin_bytes + 8 * sums.size() + (way.empty() ? 0 : way.size() + 8));
   for (std::size_t part = 0; with_spins && part < parts(); ++part) {
@@ -229,7 +230,7 @@ void EngineBase::restore_without_spins(const EngineState& state, std::uint64_t s
 std::vector<std::uint8_t> EngineBase::save_progress() const {
   std::vector<std::uint8_t> way;
   for (std::size_t part = 0; part < parts(); ++part) {
-    const auto* steps = reinterpret_cast<const std::uint8_t*>(&ahead_[part]);
+    const auto* steps = reinterpret_cast<const std::uint8_t*>(&steps_ahead_[part]);
     const Bytes at = position(part);
     way.insert(way.end(), steps, steps + 4);
     way.insert(way.end(), at.begin(), at.end());
@@ -241,8 +242,8 @@ bool EngineBase::restore_progress(std::uint64_t step, Bytes way) {
   const std::size_t each = way.size() / parts();
   for (std::size_t part = 0; part < parts(); ++part) {
     const Bytes from = way.subspan(part * each, each);
-    std::memcpy(&ahead_[part], from.data(), 4);
-    if (step + ahead_[part] > kMaxSteps || !set_position(part, from.subspan(4))) return false;
+    std::memcpy(&steps_ahead_[part], from.data(), 4);
+    if (step + steps_ahead_[part] > kMaxSteps || !set_position(part, from.subspan(4))) return false;
   }
   return true;
 }

@@ -33,10 +33,10 @@ class EngineBase : public Engine {
              std::span<std::uint8_t> out) const final;
   void write_spins(std::span<const std::uint8_t> spins) final;
   std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
-  Work work() const final { return work_; }
+  WorkCounters work() const final { return work_; }
   // True after an advance() that was stopped before its end, in this process or before the state
   // was saved.
-  virtual bool under_way() const { return !in_step() || ahead_.front() > 0; }
+  virtual bool is_mid_advance() const { return !in_step() || steps_ahead_.front() > 0; }
 
  protected:
   using Bytes = std::span<const std::uint8_t>;
@@ -73,7 +73,7 @@ class EngineBase : public Engine {
   EngineState save_state(bool with_spins) const;
   // Restores a state without its spins. `spin_bytes`, their total size, is checked.
   void restore_without_spins(const EngineState& rest, std::uint64_t spin_bytes);
-  std::size_t parts() const { return ahead_.size(); }
+  std::size_t parts() const { return steps_ahead_.size(); }
   bool is_wolff() const { return spec_.cluster == ClusterUpdate::wolff; }
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
   // Whether measurements have sums over clusters. With couplings or fields the spins of a cluster
@@ -89,7 +89,7 @@ class EngineBase : public Engine {
   bool all_arrived(std::uint64_t steps);
   // advance() for engines that make each step of all their parts together. All engines must be
   // in_step() at the same step. Calls run(schedule, cycles), which must call count().
-  static bool advance_together(std::span<EngineBase* const> engines, Pace& pace,
+  static bool advance_together(std::span<EngineBase* const> engines, StepSeconds& step_seconds,
                                const std::function<bool()>& stop, const Schedule& schedule,
                                std::uint64_t cycles,
                                const std::function<void(const Schedule&, std::uint64_t)>& run);
@@ -111,11 +111,12 @@ class EngineBase : public Engine {
 
   SumUnits sum_units() const;
   // Makes a measurement from the counts of all replicas (SumUnits): empties `out`, fills the sums
-  // of bonds and spins, then calls report_sums(). An engine fills its additional columns
+  // of bonds and spins, then calls move_cluster_sums(). An engine fills its additional columns
   // afterwards.
-  void report(const unsigned long long* unequal, const unsigned long long* up, Observation& out);
+  void fill_observation(const unsigned long long* unequal, const unsigned long long* up,
+                        Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.
-  void report_sums(Observation& out);
+  void move_cluster_sums(Observation& out);
 
   // Changes the cluster update. There must be no pending cluster sums.
   void change_cluster(ClusterUpdate cluster);
@@ -123,8 +124,8 @@ class EngineBase : public Engine {
   EngineSpec spec_;
   const std::size_t replicas_;  // T * R
   std::uint64_t step_ = 0;      // of completed calls of advance()
-  Work work_;
-  std::vector<std::uint32_t> ahead_;         // [parts] whole steps beyond step_
+  WorkCounters work_;
+  std::vector<std::uint32_t> steps_ahead_;   // [parts] whole steps beyond step_
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
   // [T * R] likewise, sum n w and sum w^2; only for the multispin engine on a graph with weights.

@@ -24,7 +24,7 @@ ReplicaExchange::ReplicaExchange(const EngineSpec& spec)
   exchanges = attempts;
 }
 
-void ReplicaExchange::report(Observation& out) {
+void ReplicaExchange::move_counts(Observation& out) {
   out.walker.assign(walker.begin(), walker.end());
   out.exchange_attempts = attempts;
   out.exchanges = exchanges;

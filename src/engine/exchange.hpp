@@ -24,7 +24,7 @@ struct ExchangeRule {
   RW_HD bool accepts(std::int64_t sum, std::int64_t next_sum, std::uint32_t draw) const {
     constexpr std::int64_t kMax = (std::int64_t{1} << 40) - 1;
     const std::int64_t energy = rises ? next_sum - sum : sum - next_sum;
-    return happens(draw, factors.metropolis(energy < kMax ? energy : kMax));
+    return is_below(draw, factors.metropolis(energy < kMax ? energy : kMax));
   }
 };
 
@@ -61,7 +61,7 @@ class ReplicaExchange {
   }
 
   // Moves the counts to the columns of `out`.
-  void report(Observation& out);
+  void move_counts(Observation& out);
 
   // save() appends the counters to `words`, which belong to EngineBase::save_sums(). restore()
   // removes the counters from the end of `words`, and returns false if they are invalid.

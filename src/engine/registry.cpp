@@ -31,7 +31,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = true,
      .exchanges = true,
      .regular_only = false,
-     .word = 32,
+     .replica_multiple = 32,
      .bytes_of_spin = 0.125},
     {.kind = EngineKind::bytespin,
      .name = "bytespin",
@@ -41,7 +41,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = true,
      .exchanges = true,
      .regular_only = false,
-     .word = 1,
+     .replica_multiple = 1,
      .bytes_of_spin = 1},
     {.kind = EngineKind::bitlattice,
      .name = "bitlattice",
@@ -51,7 +51,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
      .studies = false,
      .exchanges = false,
      .regular_only = true,
-     .word = 1,
+     .replica_multiple = 1,
      .bytes_of_spin = 0.125},
 }};
 

@@ -40,11 +40,11 @@ struct EngineTraits {
   std::string_view stored_name;  // in files, task identifiers and saved states; never changes
   std::span<const Update> updates;
   EngineModels models;
-  bool studies;          // runs tasks of studies; false: only `run` and `bench`
-  bool exchanges;        // has replica exchange between temperatures
-  bool regular_only;     // runs only regular lattices, given by their extents, without a graph
-  std::uint32_t word;    // replicas come in multiples of this number
-  double bytes_of_spin;  // per site and replica
+  bool studies;       // runs tasks of studies; false: only `run` and `bench`
+  bool exchanges;     // has replica exchange between temperatures
+  bool regular_only;  // runs only regular lattices, given by their extents, without a graph
+  std::uint32_t replica_multiple;  // replicas come in multiples of this number
+  double bytes_of_spin;            // per site and replica
 };
 
 std::span<const EngineTraits> engine_registry();

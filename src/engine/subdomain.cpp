@@ -25,7 +25,7 @@ struct Order {
   What what{};
   std::uint64_t engine = 0;   // number of the engine
   std::uint64_t payload = 0;  // make, save: number of bytes that follow
-  Advance advance{};
+  AdvanceOrder advance{};
   // read, write: replica and block; save: `block` is the number of blocks per replica
   std::uint64_t replica = 0, block = 0;
   IndexRange bytes{};  // range within the block
@@ -154,7 +154,7 @@ class Follower {
       : transport_(transport), make_(make), write_(write) {}
 
   // Executes one order. Returns false after the order `dismiss`.
-  bool follow() {
+  bool execute_order() {
     Order order;
     transport_.broadcast({reinterpret_cast<std::uint8_t*>(&order), sizeof order});
     switch (order.what) {
@@ -260,10 +260,10 @@ void check_subdomains(const std::vector<std::uint32_t>& extents, int ranks) {
                           extents.size() == 1 ? "only extent" : "last extent", planes));
 }
 
-void follow(Transport& transport, const SubdomainMaker& make, const FileWriter& write) {
+void follow_orders(Transport& transport, const SubdomainMaker& make, const FileWriter& write) {
   Follower follower(transport, make, write);
   guarded(transport, [&] {
-    while (follower.follow()) {
+    while (follower.execute_order()) {
     }
   });
 }
@@ -275,7 +275,7 @@ FollowerThreads::FollowerThreads(int size,
     for (int r = 1; r < size; ++r) {
       followers_.emplace_back([&transport = ranks_.rank(r), make = maker_of(ranks_.rank(r))] {
         try {
-          follow(transport, make);
+          follow_orders(transport, make);
         } catch (const std::exception&) {  // all ranks have been aborted
         }
       });
@@ -318,14 +318,14 @@ std::string Subdomains::device() const {
                      route);
 }
 
-SavedApart Subdomains::save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
-                            EngineState rest) const {
+StateInParts Subdomains::save(std::uint64_t blocks, const std::string& name,
+                              const FileWriter& write, EngineState rest) const {
   std::vector<std::uint8_t> bytes(name.begin(), name.end());
   tell(transport_,
        {.what = What::save, .engine = number_, .payload = bytes.size(), .block = blocks});
   transport_.broadcast(std::span(bytes));
   save_together(transport_, *own_, blocks, name, write);
-  SavedApart saved{std::move(rest), own_->replicas() * blocks, 0, {}};
+  StateInParts saved{std::move(rest), own_->replicas() * blocks, 0, {}};
   for (int r = 0; r < ranks(); ++r) saved.parts.push_back(own_->part(r));
   saved.row_bytes = saved.parts.back().last;
   return saved;
@@ -346,7 +346,7 @@ void Subdomains::restore(std::uint64_t blocks, std::uint64_t unit, const SpinRea
   }
 }
 
-void Subdomains::advance(const Advance& what) const {
+void Subdomains::advance(const AdvanceOrder& what) const {
   tell(transport_, {.what = What::advance, .engine = number_, .advance = what});
   guarded(transport_, [&] { own_->advance(what); });
 }

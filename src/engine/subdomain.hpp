@@ -35,7 +35,7 @@ inline IndexRange planes_of(std::uint64_t planes, int r, int size) {
 void check_subdomains(const std::vector<std::uint32_t>& extents, int ranks);
 
 // An order to all ranks: run `cycles` cycles of a schedule from step `step` on a range of replicas.
-struct Advance {
+struct AdvanceOrder {
   IndexRange replicas;
   std::uint64_t step = 0, cycles = 0;
   Schedule schedule;
@@ -57,7 +57,7 @@ class Subdomain {
   // Fetches the halo of replica `replica` from neighbouring ranks. Call after initialisation and
   // write().
   virtual void fetch(std::uint64_t replica) = 0;
-  virtual void advance(const Advance& what) = 0;
+  virtual void advance(const AdvanceOrder& what) = 0;
   // This rank's contribution to sums over all ranks, [sums()].
   virtual void count(std::span<std::uint64_t> sums) = 0;
 
@@ -144,8 +144,8 @@ using FileWriter =
 
 // Runs on every rank except 0: executes rank 0's orders until it is dismissed. An error ends all
 // ranks. `write` writes files on orders of rank 0.
-void follow(distributed::Transport& transport, const SubdomainMaker& make,
-            const FileWriter& write = {});
+void follow_orders(distributed::Transport& transport, const SubdomainMaker& make,
+                   const FileWriter& write = {});
 // Runs on rank 0 once all engines are destroyed.
 void dismiss_followers(distributed::Transport& transport);
 
@@ -166,7 +166,7 @@ class FollowerThreads {
 // A state for which each rank has written the spins of its own subdomain to a file. The spins are
 // rows (blocks of replicas) of row_bytes; parts[rank] is the range of bytes of each row on that
 // rank.
-struct SavedApart {
+struct StateInParts {
   EngineState rest;  // including the data that follow the spins
   std::uint64_t rows = 0, row_bytes = 0;
   std::vector<IndexRange> parts;
@@ -176,17 +176,17 @@ struct SavedApart {
 using SpinReader = std::function<void(std::uint64_t first, std::span<std::uint8_t> out)>;
 
 // An engine whose ranks can save their subdomains separately.
-class SavesApart {
+class SavesInParts {
  public:
-  virtual ~SavesApart() = default;
+  virtual ~SavesInParts() = default;
   virtual bool has_ranks() const = 0;
   // Writes files `name`.0, `name`.1 and so on, one per rank; rank 0 uses `write`. Throws the Error
   // of the first rank that fails.
-  virtual SavedApart save_apart(const std::string& name, const FileWriter& write) const = 0;
+  virtual StateInParts save_in_parts(const std::string& name, const FileWriter& write) const = 0;
   // Restores such a state on any number of ranks. Rank 0 reads the spins, `spin_bytes` in total, by
   // several calls of `read`.
-  virtual void restore_apart(const EngineState& rest, std::uint64_t spin_bytes,
-                             const SpinReader& read) = 0;
+  virtual void restore_in_parts(const EngineState& rest, std::uint64_t spin_bytes,
+                                const SpinReader& read) = 0;
 };
 
 // Rank 0's interface to the subdomains of one engine.
@@ -206,16 +206,16 @@ class Subdomains {
   // "4 x cpu", "2 x cuda by peer"
   std::string device() const;
 
-  void advance(const Advance& what) const;
+  void advance(const AdvanceOrder& what) const;
   std::vector<std::uint64_t> count() const;  // sums over all ranks
   // Copy any range of bytes of a block from and to the ranks that hold them.
   void read(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
             std::span<std::uint8_t> out) const;
   void write(std::uint64_t replica, std::uint64_t block, std::uint64_t first,
              std::span<const std::uint8_t> bytes) const;
-  // Saves all blocks of all replicas as SavesApart does; `rest` becomes part of the result.
-  SavedApart save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
-                  EngineState rest) const;
+  // Saves all blocks of all replicas as SavesInParts does; `rest` becomes part of the result.
+  StateInParts save(std::uint64_t blocks, const std::string& name, const FileWriter& write,
+                    EngineState rest) const;
   // Restores them. Calls `check` on the bytes that were read, in multiples of `unit`, before they
   // are sent to ranks.
   void restore(std::uint64_t blocks, std::uint64_t unit, const SpinReader& read,

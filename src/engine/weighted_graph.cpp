@@ -13,7 +13,7 @@
 
 namespace rewise {
 
-Graph weighted_graph(const Graph& graph, const Model& model) {
+Graph graph_with_couplings(const Graph& graph, const Model& model) {
   if (!graph.removed_bonds().empty()) {
     throw Error(ExitCode::data, "couplings of a lattice without its shortcuts");
   }
@@ -41,7 +41,7 @@ Graph weighted_graph(const Graph& graph, const Model& model) {
     source += ", " + to_string(model);
   }
   Graph weighted(graph.sites(), std::move(bonds), std::move(colours), graph.colours(), source);
-  weighted.set_weights(std::move(weights), std::move(fields));
+  weighted.set_couplings_and_fields(std::move(weights), std::move(fields));
   return weighted;
 }
 

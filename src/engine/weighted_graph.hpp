@@ -1,4 +1,4 @@
-// Graphs that store couplings and fields as weights, like graphs from files.
+// Graphs that store couplings and fields, like graphs from files.
 #pragma once
 
 #include "graphs/graph.hpp"
@@ -6,10 +6,10 @@
 
 namespace rewise {
 
-// The couplings and fields of `model` on `graph` as weights of a graph without a lattice, with the
+// A graph without a lattice that stores the couplings and fields of `model` on `graph`, with the
 // same sites, bonds and colours. Throws Error(usage) as for Couplings; Error(data) for a bare
 // lattice.
-Graph weighted_graph(const Graph& graph, const Model& model);
+Graph graph_with_couplings(const Graph& graph, const Model& model);
 
 // Throws Error(usage) if a graph has fields or weights other than 1 and the model does not use
 // them, or if the model uses weights and the graph has none.

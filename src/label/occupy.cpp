@@ -15,7 +15,7 @@ std::uint64_t draw_word(std::uint64_t word, Threshold probability, const SampleK
     const Words4 words =
         random_words(key.seed, stream, 16 * word + k, key.series, call, key.sample);
     for (unsigned j = 0; j < 4; ++j) {
-      bits |= std::uint64_t{happens(words.w[j], probability)} << (4 * k + j);
+      bits |= std::uint64_t{is_below(words.w[j], probability)} << (4 * k + j);
     }
   }
   return bits;
@@ -53,7 +53,7 @@ void draw_bonds(const Graph& graph, Threshold probability, const SampleKey& key,
   for (const RewiredBond& r : graph.rewired_bonds()) {
     const Words4 words =
         random_words(key.seed, stream, r.bond / 4, key.series, kRewiredCall, key.sample);
-    if (happens(words.w[r.bond % 4], probability)) out.extra.push_back({r.a, r.b});
+    if (is_below(words.w[r.bond % 4], probability)) out.extra.push_back({r.a, r.b});
   }
 }
 

@@ -93,7 +93,7 @@ std::map<std::string, std::string> Interactions::words() const {
   };
   add("couplings", to_string(couplings), to_string(standard.couplings));
   if (on_shortcuts) words["on"] = kOn[1];
-  add("negative", negative, standard.negative);
+  add("negative", negative_fraction, standard.negative_fraction);
   add("shortcut_strength", shortcut_strength, standard.shortcut_strength);
   add("coupling_seed", seed, standard.seed);
   add("field", field, standard.field);
@@ -108,7 +108,7 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
   Interactions out;
   out.couplings = static_cast<CouplingKind>(words.choice("couplings", kCouplings, "couplings"));
   out.on_shortcuts = words.choice("on", kOn, "set of bonds") == 1;
-  out.negative = words.number("negative", out.negative, 0, 1);
+  out.negative_fraction = words.number("negative", out.negative_fraction, 0, 1);
   out.shortcut_strength =
       words.number("shortcut_strength", out.shortcut_strength, -kMaxCoupling / 8, kMaxCoupling / 8);
   out.seed = words.whole("coupling_seed");
@@ -118,12 +118,12 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
   out.field_width = words.number("field_width", out.field_width, 0, kMaxCoupling / 16);
 
   const bool random = out.random_field != RandomField::none;
-  words.needs("negative", out.couplings == CouplingKind::pm, "couplings = \"pm\"");
+  words.needs("negative", out.couplings == CouplingKind::plus_minus, "couplings = \"pm\"");
   words.needs("field_width", random, "field_random = \"pm\" or \"gaussian\"");
-  words.needs(
-      "coupling_seed",
-      random || out.couplings == CouplingKind::pm || out.couplings == CouplingKind::gaussian,
-      "random couplings or a random field");
+  words.needs("coupling_seed",
+              random || out.couplings == CouplingKind::plus_minus ||
+                  out.couplings == CouplingKind::gaussian,
+              "random couplings or a random field");
   const bool of_file = out.couplings == CouplingKind::file;
   if (of_file && (words.has("on") || words.has("shortcut_strength"))) {
     const char* key = words.has("on") ? "on" : "shortcut_strength";

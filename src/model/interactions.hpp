@@ -15,19 +15,19 @@ namespace rewise {
 enum class CouplingKind {
   ferromagnet,      // J = 1
   antiferromagnet,  // J = -1
-  pm,               // J = 1 or -1
+  plus_minus,       // J = 1 or -1
   gaussian,         // mean 0, variance 1
   file,             // weights and fields from the file of the graph
 };
-enum class RandomField { none, pm, gaussian };
+enum class RandomField { none, plus_minus, gaussian };
 
 struct Interactions {
   CouplingKind couplings = CouplingKind::ferromagnet;
-  bool on_shortcuts = false;     // couplings apply to shortcuts only; lattice bonds have J = 1
-  double negative = 0.5;         // pm: probability of J = -1
-  double shortcut_strength = 1;  // factor on J of shortcuts
-  std::uint32_t seed = 0;        // of couplings and fields, in addition to the seed of the graph
-  double field = 0;              // h of every site
+  bool on_shortcuts = false;       // couplings apply to shortcuts only; lattice bonds have J = 1
+  double negative_fraction = 0.5;  // plus_minus: probability of J = -1
+  double shortcut_strength = 1;    // factor on J of shortcuts
+  std::uint32_t seed = 0;          // of couplings and fields, in addition to the seed of the graph
+  double field = 0;                // h of every site
   RandomField random_field = RandomField::none;
   double field_width = 1;  // h_i = field + field_width x (1 or -1, or a normal deviate)
 
@@ -40,14 +40,15 @@ struct Interactions {
   // True if all fields have the same magnitude: each is h or -h. Fields of a graph file are not
   // considered.
   bool fields_have_one_magnitude() const {
-    return random_field == RandomField::none || (random_field == RandomField::pm && field == 0);
+    return random_field == RandomField::none ||
+           (random_field == RandomField::plus_minus && field == 0);
   }
   // The field of all sites or, with a random field, its magnitude. Meaningful only if
   // fields_have_one_magnitude().
   double uniform_field() const { return random_field == RandomField::none ? field : field_width; }
   // True if all couplings are 1 or -1.
   bool has_unit_couplings() const {
-    return couplings <= CouplingKind::pm && shortcut_strength * shortcut_strength == 1;
+    return couplings <= CouplingKind::plus_minus && shortcut_strength * shortcut_strength == 1;
   }
   // True if the couplings of all bonds are independent normal deviates of variance 1, without a
   // field.

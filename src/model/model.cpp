@@ -25,14 +25,14 @@ void Model::check() const {
   }
 }
 
-double Model::acceptance(LocalUpdate rule, double beta, double lost) const {
-  const double cost = beta * (bond_energy() * lost);
+double Model::acceptance(LocalUpdate rule, double beta, double fewer_equal) const {
+  const double cost = beta * (bond_energy() * fewer_equal);
   if (rule == LocalUpdate::glauber) return 1.0 / (1.0 + std::exp(cost));
-  return lost <= 0 ? 1.0 : std::exp(-cost);
+  return fewer_equal <= 0 ? 1.0 : std::exp(-cost);
 }
 
-std::uint64_t Model::heat_bath_weight(double beta, int fewer) const {
-  return static_cast<std::uint64_t>(std::nearbyint(std::ldexp(std::exp(-beta * fewer), 40)));
+std::uint64_t Model::heat_bath_weight(double beta, int fewer_equal) const {
+  return static_cast<std::uint64_t>(std::nearbyint(std::ldexp(std::exp(-beta * fewer_equal), 40)));
 }
 
 double Model::bond_probability(double beta) const { return -std::expm1(-bond_energy() * beta); }

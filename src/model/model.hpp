@@ -44,24 +44,25 @@ struct Model {
   // The energy difference between a bond of unequal spins and one of equal spins.
   int bond_energy() const { return is_potts() ? 1 : 2; }
 
-  // The probability of a move after which a site has `lost` fewer equal neighbours, so that the
-  // energy rises by E = bond_energy() * lost. Ising: lost is s h, h the sum of the neighbours.
+  // The probability of a move after which a site has `fewer_equal` fewer equal neighbours, so that
+  // the energy rises by E = bond_energy() * fewer_equal. Ising: fewer_equal is s h, h the sum of
+  // the neighbours.
   //   Metropolis et al. 1953: min(1, exp(-beta E))
   //   Glauber 1963: 1 / (1 + exp(beta E)), the heat bath of two states. Its result does not depend
   //   on the old state. With more states the heat bath draws by heat_bath_weight() instead.
-  // In a field, h includes the field, so `lost` is not an integer.
-  double acceptance(LocalUpdate rule, double beta, double lost) const;
-  Threshold flip_threshold(LocalUpdate rule, double beta, int lost) const {
-    return threshold(acceptance(rule, beta, lost));
+  // In a field, h includes the field, so `fewer_equal` is not an integer.
+  double acceptance(LocalUpdate rule, double beta, double fewer_equal) const;
+  Threshold flip_threshold(LocalUpdate rule, double beta, int fewer_equal) const {
+    return threshold(acceptance(rule, beta, fewer_equal));
   }
   // acceptance() as a threshold for engines that compare 32 binary digits.
-  Threshold flip_digits(LocalUpdate rule, double beta, double lost) const {
-    return digits(acceptance(rule, beta, lost));
+  Threshold capped_flip_threshold(LocalUpdate rule, double beta, double fewer_equal) const {
+    return capped_threshold(acceptance(rule, beta, fewer_equal));
   }
 
-  // Potts: the weight of a state that has `fewer` equal neighbours than the most frequent state,
-  // 2^40 exp(-beta fewer).
-  std::uint64_t heat_bath_weight(double beta, int fewer) const;
+  // Potts: the weight of a state that has `fewer_equal` fewer equal neighbours than the most
+  // frequent state, 2^40 exp(-beta fewer_equal).
+  std::uint64_t heat_bath_weight(double beta, int fewer_equal) const;
 
   // The probability of a bond between equal spins in a cluster update (Fortuin & Kasteleyn 1972):
   // 1 - exp(-2 beta), Potts 1 - exp(-beta).

@@ -29,9 +29,11 @@ struct SumUnits {
 // Number of sites, the largest possible magnetisation sum, and the energy of one unit of the bond
 // sum.
 struct SampleUnits {
-  SampleUnits(double n) : sites(n), order(n) {}  // NOLINT: a number of sites is enough for Ising
-  SampleUnits(double n, double most, double unit = 1) : sites(n), order(most), energy(unit) {}
-  double sites, order, energy = 1;
+  SampleUnits(double n)
+      : sites(n), max_magnetisation(n) {}  // NOLINT: a number of sites is enough for Ising
+  SampleUnits(double n, double most, double unit = 1)
+      : sites(n), max_magnetisation(most), energy(unit) {}
+  double sites, max_magnetisation, energy = 1;
 
   // Energy and order parameter per site, of one measurement or of arrays of them.
   //   e = -energy x bond sum / N,  m = M / N (Potts: M = q N_max - N, m = M / (N (q - 1)))
@@ -39,7 +41,7 @@ struct SampleUnits {
   void per_site(const Bonds& bond_sum, const Magnetisations& magnetisation, Real& e,
                 Real& m) const {
     e = bond_sum / (-sites / energy);
-    m = magnetisation / order;
+    m = magnetisation / max_magnetisation;
   }
 };
 

@@ -42,7 +42,7 @@ class DeviceBatch {
 
   int device() const { return device_; }
   const EngineOptions& options() const { return options_; }
-  Pace pace;  // of the last run
+  StepSeconds step_seconds;  // of the last run
   std::uint32_t graphs() const { return graphs_->graphs(); }
 
   // Makes the tables of cluster updates, if the schedule needs them and they do not exist yet.

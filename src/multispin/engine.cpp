@@ -77,7 +77,7 @@ class CpuEngine final : public MultispinEngine {
   void measure(Observation& out) override {
     const double start = now();
     const Counts counts = count_all(Count::spins, spec_.staggered);
-    report(counts.unequal.data(), counts.up.data(), out);
+    fill_observation(counts.unequal.data(), counts.up.data(), out);
     for (std::size_t r = 0; r < counts.spins_up.size(); ++r) {
       out.magnetisation[r] = sum_units().magnetisation(counts.spins_up[r]);
     }
@@ -92,7 +92,7 @@ class CpuEngine final : public MultispinEngine {
         out.link_overlap.push_back(units.bond_sum(products.unequal[r]));
       }
     }
-    exchange_.report(out);
+    exchange_.move_counts(out);
     work_.measure_seconds += now() - start;
   }
 
@@ -145,7 +145,7 @@ class CpuEngine final : public MultispinEngine {
       work_.local_seconds += seconds * total.local / both;
       work_.cluster_seconds += seconds * total.cluster / both;
     }
-    return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
+    return *std::min_element(steps_ahead_.begin(), steps_ahead_.end()) >= steps;
   }
 
   Counts count_all(Count what, bool staggered = false) const {
@@ -223,7 +223,7 @@ class CpuEngine final : public MultispinEngine {
   bool run(std::uint32_t b, const Schedule& schedule, std::uint64_t steps, const ThreadTeam& team,
            StopPoll& poll, Scratch& scratch, Clock& clock) {
     // Every thread of the team computes these itself, with equal results.
-    std::uint64_t done = ahead_[b];
+    std::uint64_t done = steps_ahead_[b];
     SweepPosition position = positions_[b].sweep;
     bool stopped = false;
     double last = now();
@@ -259,7 +259,7 @@ class CpuEngine final : public MultispinEngine {
       clock.cluster += spent();
     }
     if (team.first()) {
-      ahead_[b] = static_cast<std::uint32_t>(done);
+      steps_ahead_[b] = static_cast<std::uint32_t>(done);
       positions_[b].sweep = position;
     }
     return !stopped;

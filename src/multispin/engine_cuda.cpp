@@ -173,7 +173,7 @@ std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& sched
                              cycles)};
   }
   const bool alike = std::all_of(members.begin(), members.end(), [&](const CudaEngine* e) {
-    return e->in_step() && e->ahead_.front() == first.ahead_.front();
+    return e->in_step() && e->steps_ahead_.front() == first.steps_ahead_.front();
   });
   std::vector<bool> done(members.size());
   if (!alike) {
@@ -183,10 +183,10 @@ std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& sched
     return done;
   }
   const std::vector<EngineBase*> engines(members.begin(), members.end());
-  done.assign(members.size(), advance_together(engines, batch.pace, batch.options().stop, schedule,
-                                               cycles, [&](const Schedule& part, std::uint64_t n) {
-                                                 run_all(members, part, n);
-                                               }));
+  done.assign(
+      members.size(),
+      advance_together(engines, batch.step_seconds, batch.options().stop, schedule, cycles,
+                       [&](const Schedule& part, std::uint64_t n) { run_all(members, part, n); }));
   return done;
 }
 
@@ -221,7 +221,7 @@ void CudaEngine::measure_all(Members members, const F& take) {
     CudaEngine& e = *members[k];
     all[k].bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
     all[k].magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
-    e.report_sums(all[k]);
+    e.move_cluster_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
   if (!one.layout_.turned.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
@@ -262,7 +262,7 @@ void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
       out[k].overlap.push_back(-products[r]);
       out[k].link_overlap.push_back(link[r]);
     }
-    e.exchange_.report(out[k]);
+    e.exchange_.move_counts(out[k]);
   }
   if (!exchanges.empty()) batch.send_exchanges(exchanges);
 }
@@ -273,11 +273,11 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   std::vector<std::size_t> made(members.size(), 0);
   if (members.empty() || count == 0) return made;
   DeviceBatch& batch = *members.front()->batch_;
-  const bool quick =
-      batch.pace.known(schedule) &&
-      batch.pace.seconds(schedule) * static_cast<double>(every * count) <= 2 * kPieceSeconds;
+  const bool quick = batch.step_seconds.measured(schedule) &&
+                     batch.step_seconds.seconds(schedule) * static_cast<double>(every * count) <=
+                         2 * kPieceSeconds;
   const bool fresh = std::none_of(members.begin(), members.end(),
-                                  [](const CudaEngine* e) { return e->under_way(); });
+                                  [](const CudaEngine* e) { return e->is_mid_advance(); });
   // The first `first` measurements are made one by one: all of them if chunks cannot be used, or
   // only the first one if its cluster sums include updates of an earlier advance().
   const bool pending = std::any_of(members.begin(), members.end(),
@@ -303,7 +303,8 @@ std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule&
   for (const CudaEngine* e : members) e->check_steps(schedule, every * count);
   const double begin = now();
   sample_chunks(members, schedule, every, count, sink);
-  if (batch.pace.known(schedule)) batch.pace.take(schedule, every * count, now() - begin);
+  if (batch.step_seconds.measured(schedule))
+    batch.step_seconds.update(schedule, every * count, now() - begin);
   made.assign(members.size(), first + count);
   return made;
 }

@@ -80,14 +80,14 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
   }
   for (const double beta : spec.betas) {
     tables_.push_back(make_tables(layout_, spec, beta));
-    bond_.push_back(digits(spec.model.bond_probability(beta)));
+    bond_.push_back(capped_threshold(spec.model.bond_probability(beta)));
     ghost_.emplace_back(spec.model, beta);
   }
 }
 
 void MultispinEngine::make_weighted_sums() {
   const bool sums = is_swendsen_wang() && has_cluster_sums();
-  const bool weighted = sums && graph_.is_weighted();
+  const bool weighted = sums && graph_.has_kept_ends();
   cluster_cross_.assign(weighted ? replicas_ : 0, 0);
   cluster_weight_.assign(weighted ? replicas_ : 0, 0);
   const bool pairs = sums && spec_.cluster_pairs;

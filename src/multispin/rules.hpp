@@ -123,7 +123,7 @@ struct GhostBonds {
   GhostBonds(const Model& model, double beta)
       : any(field_of(model) != 0),
         up(field_of(model) > 0),
-        threshold(digits(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
+        threshold(capped_threshold(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
   static double field_of(const Model& model) {
     return nearest_fixed(model.interactions.uniform_field()) * kFixedUnit;
   }

@@ -144,8 +144,8 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
   auto of_sites = fixed(fields, graph.sites(), "fields", "site");
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
-    auto made = std::make_shared<Graph>(weighted_graph(graph, Model{}));
-    made->set_weights(std::move(of_bonds), std::move(of_sites));
+    auto made = std::make_shared<Graph>(graph_with_couplings(graph, Model{}));
+    made->set_couplings_and_fields(std::move(of_bonds), std::move(of_sites));
     shared.graph = std::move(made);
   });
   return shared;
@@ -157,7 +157,7 @@ SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
   const Model model = given_model(words, SettingNames::arguments());
   SharedGraph shared;
   LongCall().run([&](const Listener&) {
-    shared.graph = std::make_shared<const Graph>(weighted_graph(*self.graph, model));
+    shared.graph = std::make_shared<const Graph>(graph_with_couplings(*self.graph, model));
   });
   return shared;
 }
@@ -220,7 +220,8 @@ void bind_graph(nb::module_& module) {
              return meaning.kind == Meaning::none ? std::optional<double>()
                                                   : kFixedUnit * meaning.value;
            })
-      .def("refuse", &Attributes::refuse, nb::arg("file"), nb::arg("all_ignored_exist") = false);
+      .def("refuse", &Attributes::reject_unknown, nb::arg("file"),
+           nb::arg("all_ignored_exist") = false);
   nb::class_<SharedGraph>(module, "Graph")
       .def_static("build", &built, nb::arg("extents"), nb::arg("p"), nb::arg("rule"),
                   nb::arg("seed"), nb::arg("parity"), nb::arg("bare") = false)
@@ -228,7 +229,7 @@ void bind_graph(nb::module_& module) {
       .def("with_weights", &with_weights, nb::arg("weights").none(), nb::arg("fields").none())
       .def("weighted", &weighted)
       .def_prop_ro("weights",
-                   [](const SharedGraph& self) { return numbers(self.graph->bond_weights()); })
+                   [](const SharedGraph& self) { return numbers(self.graph->bond_couplings()); })
       .def_prop_ro("fields",
                    [](const SharedGraph& self) { return numbers(self.graph->site_fields()); })
       .def_static("read", &read, nb::arg("path"), nb::arg("first_site").none(), nb::arg("ignore"),
@@ -263,7 +264,7 @@ void bind_graph(nb::module_& module) {
                    [](nb::handle self) -> nb::object {
                      const Graph& graph = *nb::cast<SharedGraph&>(self).graph;
                      if (parity_of(graph.spec().rule) == Parity::any) {
-                       return array_of(graph.changed_sites());
+                       return array_of(graph.sites_modified_by_rule());
                      }
                      const auto sites = graph.modified_sites();
                      return nb::cast(view(self, sites.data(), sites.size()));

@@ -181,7 +181,7 @@ nb::list list_of(const auto& observables) {
 // Warns if the file is the previous version.
 std::pair<TaskData, Notes> loaded(const std::string& path) {
   nb::gil_scoped_release released;
-  auto found = load_task(path, OpenAs::reader, Spins::apart);
+  auto found = load_task(path, OpenAs::reader, LoadParts::skip);
   if (!found) throw Error(ExitCode::io, fmt::format("'{}' does not exist", path));
   found->task.results = {};  // discarded: this version computes them again
   for (std::string& line : found->warnings) line.insert(0, "warning: ");

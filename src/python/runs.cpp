@@ -35,7 +35,7 @@ TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& se
   }
   TaskSpec spec = task_spec(request, SettingNames::arguments());
   if (!settings.range) return spec;
-  TaskRun run;
+  TaskRunOptions run;
   run.engine = engine_options(spec, settings, HUGE_VAL);
   spec.temperatures = exchange_temperatures(spec, *settings.range, run);
   return spec;
@@ -68,7 +68,7 @@ Notes notes_of(const CheckedRun& run) {
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes) {
   TaskSpec spec = task_spec(graph, settings);
-  TaskRun run;
+  TaskRunOptions run;
   const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                            : useful_threads(spec, thread_count(0));
   run.engine = engine_options(spec, settings, cpu_seconds(spec, threads));

@@ -97,7 +97,9 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
 }
 
 // All engines are derived from EngineBase.
-bool Simulation::under_way() const { return dynamic_cast<const EngineBase&>(*engine_).under_way(); }
+bool Simulation::is_mid_advance() const {
+  return dynamic_cast<const EngineBase&>(*engine_).is_mid_advance();
+}
 
 // Calls the listener, which may read the simulation.
 template <class F>
@@ -178,7 +180,7 @@ void Simulation::step(std::uint64_t cycles, const Listener& listener) {
 
 // Completes a cycle that was interrupted, or the cycles in progress of a checkpoint.
 void Simulation::arrive(const Listener& listener) {
-  while (under_way()) step(1, listener);
+  while (is_mid_advance()) step(1, listener);
 }
 
 void Simulation::advance(std::uint64_t cycles, const Listener& listener) {
@@ -251,9 +253,9 @@ void Simulation::measure_on_device(const Listener& listener) {
 
 std::vector<std::uint32_t> Simulation::device_slots() { return device_engine().device_slots(); }
 
-HotCold Simulation::halves(std::uint64_t count) const {
+HotColdTest Simulation::halves(std::uint64_t count) const {
   const std::uint64_t times = data_.bond_sum.time(), taken = std::min(count, times);
-  const Halves halves = halves_of(data_, times - taken, taken);
+  const HotColdDifference halves = hot_cold_difference(data_, times - taken, taken);
   return compare_halves(std::span(&halves, 1));
 }
 
@@ -267,7 +269,7 @@ TaskData Simulation::data() const {
   key["sampling.every"] = fmt::format("{}", every);
   key["sampling.equilibrate"] = fmt::format("{}", cycles() - std::min(cycles(), measured * every));
   TextMap& note = data.provenance;
-  const Work work = engine_->work();
+  const WorkCounters work = engine_->work();
   const double seconds = work.local_seconds + work.cluster_seconds;
   note["work.seconds"] = fmt::format("{:.17g}", seconds + work.measure_seconds);
   note["work.update_seconds"] = fmt::format("{:.17g}", seconds);

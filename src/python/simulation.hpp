@@ -104,9 +104,9 @@ class Simulation {
   std::int64_t* device_sums() const { return sums_; }
   std::vector<std::uint32_t> device_slots();  // HasDeviceSpins::device_slots()
   std::uint64_t trajectory_hash() const { return engine_->trajectory_hash(); }
-  Work work() const { return engine_->work(); }
+  WorkCounters work() const { return engine_->work(); }
   // Comparison of ordered and random starts in the last `count` kept measurements.
-  HotCold halves(std::uint64_t count) const;
+  HotColdTest halves(std::uint64_t count) const;
   std::uint64_t measured() const { return data_.bond_sum.time(); }  // kept measurements
   // The last kept measurement: [T*R] sums of bonds and of spins.
   NarrowSpan<std::int64_t> last_bond_sums() const {
@@ -124,7 +124,7 @@ class Simulation {
   friend class SimulationLock;
   Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec, const Settings& settings);
   HasDeviceSpins& device_engine();
-  bool under_way() const;
+  bool is_mid_advance() const;
   void arrive(const Listener& listener);
   void step(std::uint64_t cycles, const Listener& listener);
   bool work(std::uint64_t cycles);

@@ -176,7 +176,7 @@ nb::tuple device_spins_of(nb::handle self, bool scalar) {
       stride *= extents[k];
     }
   }
-  if (scalar && traits(simulation.spec().engine).word == 1) {
+  if (scalar && traits(simulation.spec().engine).replica_multiple == 1) {
     spins.shape.erase(spins.shape.begin());
     spins.strides.erase(spins.strides.begin());
   }
@@ -300,7 +300,7 @@ void bind_simulation(nb::module_& module) {
            [](Simulation& self) { change(self, [&](const Listener&) { self.forget(); }); })
       .def("halves_agree",
            [](Simulation& self, std::uint64_t count) {
-             HotCold found;
+             HotColdTest found;
              look(self, [&] { found = self.halves(count); });
              return std::make_pair(found.agree, found.checks);
            })

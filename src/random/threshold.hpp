@@ -22,11 +22,11 @@ inline Threshold threshold(double probability) {
 
 // The threshold for engines that compare its 32 binary digits one by one. Certainty does not fit
 // into 32 digits and becomes 1 - 2^-32.
-inline Threshold digits(double probability) {
+inline Threshold capped_threshold(double probability) {
   const Threshold t = threshold(probability);
   return t < kCertain ? t : kCertain - 1;
 }
 
-RW_HD bool happens(std::uint32_t word, Threshold t) { return word < t; }
+RW_HD bool is_below(std::uint32_t word, Threshold t) { return word < t; }
 
 }  // namespace rewise

@@ -59,7 +59,7 @@ std::string list_text(const List& temperatures) {
 }  // namespace
 
 StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
-                                   std::vector<std::string>& said) {
+                                   std::vector<std::string>& messages) {
   if (config.temperatures.empty() || !config.temperature_tasks.empty()) return config;
   const auto held = held_configuration(config, folder);
   if (!held || held->temperatures.empty() || !has_tasks(folder)) return config;
@@ -87,11 +87,11 @@ StudyConfig keep_temperature_tasks(StudyConfig config, const fs::path& folder,
   if (!rest.empty()) tasks.push_back(rest);
   if (tasks.size() == 1 && tasks.front() == config.temperatures) return config;
   if (!added.empty()) {
-    said.push_back(
+    messages.push_back(
         fmt::format("T = {}: simulated in addition; existing results are kept", list_text(added)));
   }
   if (!dropped.empty()) {
-    said.push_back(
+    messages.push_back(
         fmt::format("T = {}: no longer requested, but kept, because it was simulated together "
                     "with requested temperatures",
                     list_text(dropped)));

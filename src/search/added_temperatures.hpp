@@ -16,9 +16,9 @@
 namespace rewise {
 
 // Returns `config` with temperature_tasks that keep the tasks of `folder`; unchanged if there are
-// none to keep. Appends one-line messages to `said`. Two processes with the same configuration get
-// the same lists.
+// none to keep. Appends one-line messages to `messages`. Two processes with the same configuration
+// get the same lists.
 StudyConfig keep_temperature_tasks(StudyConfig config, const std::filesystem::path& folder,
-                                   std::vector<std::string>& said);
+                                   std::vector<std::string>& messages);
 
 }  // namespace rewise

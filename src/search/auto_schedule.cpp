@@ -30,7 +30,7 @@ void keep(const std::filesystem::path& file, const ChosenSchedule& chosen, Json 
   tuned["schedule"] = to_string(chosen.schedule);
   tuned["cluster"] = to_string(chosen.cluster);
   tuned["reason"] = chosen.reason;
-  const std::string text = kept_text(tuned);
+  const std::string text = sealed_text(tuned);
   if (lease == nullptr) return write_text_file(file, text);
   try {
     write_new_text_file(file, text, *lease);
@@ -47,8 +47,8 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
         ExitCode::data,
         fmt::format("{} is damaged: {} (remove it to choose the schedule again)", where, what));
   };
-  const auto [state, json] = parse_kept(read_text_file(file));
-  if (state == KeptState::damaged) throw damaged("its content does not match its digest");
+  const auto [state, json] = parse_sealed_json(read_text_file(file));
+  if (state == JsonSeal::damaged) throw damaged("its content does not match its digest");
   const auto text = [&json = json, &damaged](const char* key) {
     if (!json.contains(key) || !json[key].is_string()) {
       throw damaged(fmt::format("it has no text '{}'", key));
@@ -127,36 +127,36 @@ ChosenSchedule settle(const std::filesystem::path& file, const Updates& rule,
   return chosen;
 }
 
-ChosenSchedule decide(const std::filesystem::path& file, const ScheduleWish& wish,
+ChosenSchedule decide(const std::filesystem::path& file, const ScheduleRequest& request,
                       const Lease& lease, const StopToken& stop) {
-  if (kTuneShare * wish.work < kMinTuning) {
-    return settle(file, wish.rule_of_thumb,
-                  fmt::format("about {:.2g} s of work are too little for tuning", wish.work),
+  if (kTuneShare * request.work < kMinTuning) {
+    return settle(file, request.rule_of_thumb,
+                  fmt::format("about {:.2g} s of work are too little for tuning", request.work),
                   lease);
   }
-  const double budget = std::min(kTuneShare * wish.seconds, kMaxTuning);
+  const double budget = std::min(kTuneShare * request.seconds, kMaxTuning);
   if (budget < kMinTuning) {
-    return settle(file, wish.fallback,
+    return settle(file, request.fallback,
                   fmt::format("about {:.2g} s of work on this device are too little for tuning",
-                              wish.seconds),
+                              request.seconds),
                   lease);
   }
   TuneResult result;
   try {
-    TuneSetting setting = setting_of(wish.spec, wish.any_cluster, wish.options, budget);
-    setting.improved = wish.improved;
+    TuneSetting setting = setting_of(request.spec, request.any_cluster, request.options, budget);
+    setting.improved = request.improved;
     result = tune(setting, stop, {});
   } catch (const Error& error) {
     // A study with a time limit shorter than the tuning must still make progress.
     if (error.exit_code() == ExitCode::interrupted && stop.reason() == StopToken::kTimeLimit) {
-      settle(file, wish.rule_of_thumb, "the time limit ended the tuning", lease);
+      settle(file, request.rule_of_thumb, "the time limit ended the tuning", lease);
     }
     throw;
   }
   const bool known = result.best().figures.worth_known;
   const ChosenSchedule chosen =
       known ? winner_of(result)
-            : ChosenSchedule{wish.fallback,
+            : ChosenSchedule{request.fallback,
                              fmt::format("rule of thumb: {:.2g} s of tuning did not find any "
                                          "candidate's autocorrelation time",
                                          result.seconds)};
@@ -195,14 +195,14 @@ std::filesystem::path store_schedule(const std::filesystem::path& folder,
   return file;
 }
 
-ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
+ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleRequest& request,
                                const StopToken& stop) {
-  const auto file = class_file(folder, schedule_class(wish.spec, wish.any_cluster));
+  const auto file = class_file(folder, schedule_class(request.spec, request.any_cluster));
   const auto stored = [&]() -> std::optional<ChosenSchedule> {
     try {
-      return stored_schedule(folder, wish.spec, wish.any_cluster);
+      return stored_schedule(folder, request.spec, request.any_cluster);
     } catch (const Error& error) {
-      if (!wish.recompute_damaged || error.exit_code() != ExitCode::data || !file_exists(file)) {
+      if (!request.recompute_damaged || error.exit_code() != ExitCode::data || !file_exists(file)) {
         throw;
       }
       fmt::print(stderr, "warning: {}; set aside as {}\n", error.what(), set_aside(file).string());
@@ -212,19 +212,19 @@ ChosenSchedule choose_schedule(const std::filesystem::path& folder, const Schedu
   if (auto known = stored()) return *known;
   make_folder(file.parent_path());
   const auto begin = std::chrono::steady_clock::now();
-  auto told = begin;
+  auto last_message = begin;
   while (true) {
     const LeaseClaim claim = claim_lease(std::filesystem::path(file.string() + ".lease"));
     if (auto known = stored()) return *known;
     try {
-      if (claim.lease) return decide(file, wish, *claim.lease, stop);
+      if (claim.lease) return decide(file, request, *claim.lease, stop);
     } catch (const LeaseLost&) {
       continue;  // use the choice of its new owner
     }
     stop.check(fmt::format(" while {} was tuning", claim.holder));
     const auto now = std::chrono::steady_clock::now();
-    if (now - told > 30s) {
-      told = now;
+    if (now - last_message > 30s) {
+      last_message = now;
       fmt::print(stderr, "waiting for {}, which has been tuning {} for {:.0f} s\n", claim.holder,
                  file.stem().string(), std::chrono::duration<double>(now - begin).count());
     }

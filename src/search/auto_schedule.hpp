@@ -41,7 +41,7 @@ std::optional<ChosenSchedule> stored_schedule(const std::filesystem::path& folde
 // earlier choices. Returns the file of the latter class.
 std::filesystem::path store_schedule(const std::filesystem::path& folder, const TuneResult& result);
 
-struct ScheduleWish {
+struct ScheduleRequest {
   TaskSpec spec;          // any task of the class, temperatures ascending; the middle one is used
   bool improved = false;  // consider improved estimators (TuneSetting)
   bool any_cluster = false;        // compare Wolff and Swendsen-Wang; else spec.cluster only
@@ -61,7 +61,7 @@ inline constexpr double kTuneShare = 0.05, kMinTuning = 1, kMaxTuning = 60;
 // Returns the schedule of a class: the stored one, or a new choice, which is stored. Waits while
 // another process chooses. Throws Error(interrupted) on a stop request; if a time limit stops the
 // tuning, it stores the rule of thumb first.
-ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleWish& wish,
+ChosenSchedule choose_schedule(const std::filesystem::path& folder, const ScheduleRequest& request,
                                const StopToken& stop);
 
 // For a single run without a folder: the winner at the middle temperature.

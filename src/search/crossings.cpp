@@ -239,12 +239,12 @@ std::unique_ptr<WindowCriterion> crossings_criterion(const StudyConfig& config) 
 }
 
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
-  return curve_over_graphs(sample, fine_table(samples), crossing_function(samples, observable),
+  return curve_over_graphs(sample, fine_grid_table(samples), crossing_function(samples, observable),
                            controls(samples));
 }
 
 JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
-  return changed_curve(sample, fine_table(samples), thermal_table(samples),
+  return changed_curve(sample, fine_grid_table(samples), thermal_noise_table(samples),
                        crossing_function(samples, observable), controls(samples));
 }
 

@@ -90,8 +90,8 @@ class Trial {
 
   bool open() const { return stage_ != Stage::done; }
 
-  std::vector<StudyTask> tasks() const {
-    std::vector<StudyTask> tasks;
+  std::vector<PlannedTask> tasks() const {
+    std::vector<PlannedTask> tasks;
     const std::uint32_t count = stage_ == Stage::times ? 1 : std::min(kPilots, search_.graphs);
     for (std::uint32_t g = 0; g < count; ++g) tasks.push_back(search_.pilot(g, pilot_));
     return tasks;
@@ -100,11 +100,11 @@ class Trial {
   void take(const std::vector<TaskData>& pilots) {
     if (stage_ == Stage::times) return take_times(pilots);
     const std::vector<Window> all = windows(pilot_.measure);
-    std::vector<HotCold> checks;
+    std::vector<HotColdTest> checks;
     for (const Window& window : all) {
-      std::vector<Halves> graphs;
+      std::vector<HotColdDifference> graphs;
       for (const TaskData& data : pilots) {
-        graphs.push_back(halves_of(data, window.first, window.count));
+        graphs.push_back(hot_cold_difference(data, window.first, window.count));
       }
       checks.push_back(compare_halves(graphs));
     }
@@ -237,12 +237,12 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
   std::vector<Trial> trials;
   for (EquilibriumSearch& search : searches) trials.emplace_back(config, search);
   while (std::any_of(trials.begin(), trials.end(), [](const Trial& t) { return t.open(); })) {
-    std::vector<StudyTask> tasks;
+    std::vector<PlannedTask> tasks;
     std::vector<std::size_t> whose, number;  // [task]
     std::vector<std::vector<TaskData>> data(trials.size());
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (!trials[i].open()) continue;
-      for (StudyTask& task : trials[i].tasks()) {
+      for (PlannedTask& task : trials[i].tasks()) {
         tasks.push_back(std::move(task));
         whose.push_back(i);
         number.push_back(data[i].size());

@@ -39,13 +39,13 @@ struct EquilibriumSearch {
   SizePlan* plan = nullptr;  // input: temperatures, schedule and cluster; output: times
   double p = 0, sites = 0;
   std::uint32_t graphs = 1;  // minimum number of graphs of the size
-  std::function<StudyTask(std::uint32_t graph, const SizePlan& plan)> pilot;
+  std::function<PlannedTask(std::uint32_t graph, const SizePlan& plan)> pilot;
   std::string failed;  // output: why the pilots did not reach equilibrium, or ""
 };
 
 // See Study::run().
 using RunPilots =
-    std::function<void(const std::vector<StudyTask>& tasks, const TaskHandler& handle)>;
+    std::function<void(const std::vector<PlannedTask>& tasks, const TaskHandler& handle)>;
 
 inline constexpr std::uint32_t kPilots = 4;  // graphs of a size; fewer if it has fewer
 

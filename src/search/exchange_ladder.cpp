@@ -69,7 +69,7 @@ TaskSpec exchange_scan(const TaskSpec& spec, const TemperatureRange& range) {
 }
 
 std::vector<double> exchange_temperatures(
-    const TaskSpec& spec, const TemperatureRange& range, const TaskRun& run,
+    const TaskSpec& spec, const TemperatureRange& range, const TaskRunOptions& run,
     const std::function<void(std::uint64_t cycles)>& progress) {
   TaskJob job{exchange_scan(spec, range)};
   job.progress = progress;

@@ -38,7 +38,7 @@ TaskSpec exchange_scan(const TaskSpec& spec, const TemperatureRange& range);
 // the device nor on the number of threads, so that a continued run has the same temperatures.
 // `progress`: as TaskJob::progress. Throws Error(interrupted) on a stop request.
 std::vector<double> exchange_temperatures(
-    const TaskSpec& spec, const TemperatureRange& range, const TaskRun& run,
+    const TaskSpec& spec, const TemperatureRange& range, const TaskRunOptions& run,
     const std::function<void(std::uint64_t cycles)>& progress = {});
 
 }  // namespace rewise

@@ -58,7 +58,8 @@ std::string glass_text(const StudyConfig& config, const std::vector<SweepPoint>&
     if (!point.glass->target) continue;
     const TargetProgress& target = *point.glass->target;
     if (!target.stopped.empty() && point.glass->reasons.empty()) {
-      below += fmt::format("p = {}: target {} MISSED: {}\n", point.p, target.asked, target.stopped);
+      below +=
+          fmt::format("p = {}: target {} MISSED: {}\n", point.p, target.requested, target.stopped);
     }
   }
   return fmt::format("\n{}: spin-glass temperature by crossings of overlaps\n\n", config.name) +

@@ -52,7 +52,7 @@ OverlapCrossings overlap_crossings_of(const StudyConfig& config) {
   return mean_zero ? OverlapCrossings::glass : OverlapCrossings::any_order;
 }
 
-std::string glass_crossings_refusal(const StudyConfig& config) {
+std::string why_no_glass_crossings(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "crossings of overlaps require Ising spins";
   const Interactions& of = config.model.interactions;
   const bool one_sign = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
@@ -72,7 +72,7 @@ std::string glass_crossings_refusal(const StudyConfig& config) {
     if (p > 0) continue;
     if (!lattice_varies) return "p = 0 is the ferromagnet of the lattice, which has no spin glass";
     if (config.dim() < 3) return "p = 0 has no transition above T = 0 in one and two dimensions";
-    if (config.dim() > 3 || of.couplings != CouplingKind::pm) {
+    if (config.dim() > 3 || of.couplings != CouplingKind::plus_minus) {
       return "at p = 0 the program has exponents for couplings = \"pm\" in three dimensions only; "
              "sweep prints the crossings";
     }

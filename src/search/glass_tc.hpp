@@ -36,7 +36,7 @@ enum class OverlapCrossings { none, glass, any_order };
 OverlapCrossings overlap_crossings_of(const StudyConfig& config);
 
 // Why T_SG cannot be found by crossings, or "".
-std::string glass_crossings_refusal(const StudyConfig& config);
+std::string why_no_glass_crossings(const StudyConfig& config);
 
 // `sizes` ascend in sites, `crossings` are overlap_crossings() of them.
 GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,

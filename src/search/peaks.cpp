@@ -42,7 +42,7 @@ PeakPositions peak_positions(const SizeSamples& all) {
   SizeSamples samples = all;
   samples.graphs.resize(std::min<std::size_t>(all.graphs.size(), kPilotGraphs));
   const auto curve = [&](const MomentFunction& f) {
-    return curve_over_graphs(0, fine_table(samples), f, controls(samples));
+    return curve_over_graphs(0, fine_grid_table(samples), f, controls(samples));
   };
   const JackknifeCurve heat = curve(specific_heat), chi = curve(susceptibility);
   const double of_heat = find_peak(heat).temperature.value,

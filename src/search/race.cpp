@@ -64,7 +64,7 @@ class Race {
 
   // Upper bound of the rate.
   static double bound(const Standing& now) {
-    return now.rate.value > 0 ? rate_bounds(now.rate, kOptimism).high : now.most;
+    return now.rate.value > 0 ? rate_bounds(now.rate, kOptimism).high : now.upper_bound;
   }
 
   // The best contender among those whose turn fits into the remaining time; the very first turn
@@ -75,7 +75,7 @@ class Race {
     double highest = -1;
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
-      if (!needs_measurement(k) || (result_.seconds > 0 && now.least_turn > left())) continue;
+      if (!needs_measurement(k) || (result_.seconds > 0 && now.shortest_turn > left())) continue;
       const double share = std::isinf(rules_.z) ? record(k).seconds + shortest_turn() : 1;
       if (bound(now) / share > highest) {
         highest = bound(now) / share;
@@ -87,7 +87,7 @@ class Race {
 
   void take_turn(std::size_t k) {
     const double longest = rules_.budget / kLongestTurns;
-    const double preferred = std::max(record(k).seconds, contenders_[k]->standing().least_turn);
+    const double preferred = std::max(record(k).seconds, contenders_[k]->standing().shortest_turn);
     const double seconds =
         contenders_[k]->run(std::min(std::clamp(preferred, shortest_turn(), longest), left()));
     record(k).seconds += seconds;
@@ -100,7 +100,8 @@ class Race {
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       const Standing now = contenders_[k]->standing();
       if (record(k).dropped || now.rate.value <= 0) continue;
-      leaders_low = std::max(leaders_low, now.rate.value * std::exp(-rules_.z * now.doubt));
+      leaders_low =
+          std::max(leaders_low, now.rate.value * std::exp(-rules_.z * now.relative_error));
     }
     for (std::size_t k = 0; k < contenders_.size(); ++k) {
       if (record(k).dropped || !is_hopeless(contenders_[k]->standing(), leaders_low, rules_.z)) {
@@ -118,8 +119,8 @@ class Race {
     std::iota(result_.ranking.begin(), result_.ranking.end(), std::size_t{0});
     const auto key = [&](std::size_t k) {
       const Standing now = contenders_[k]->standing();
-      return std::tuple(record(k).dropped, std::isinf(now.doubt),
-                        -now.rate.value * std::exp(-std::min(now.doubt, 2.0)));
+      return std::tuple(record(k).dropped, std::isinf(now.relative_error),
+                        -now.rate.value * std::exp(-std::min(now.relative_error, 2.0)));
     };
     std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
                      [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
@@ -135,7 +136,7 @@ class Race {
 
 bool is_hopeless(const Standing& one, double leaders_low, double z) {
   if (std::isinf(z)) return false;
-  if (one.most < leaders_low) return true;
+  if (one.upper_bound < leaders_low) return true;
   return one.rate.value > 0 && rate_bounds(one.rate, z).high < leaders_low;
 }
 

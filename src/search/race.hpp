@@ -32,10 +32,10 @@ struct Standing {
   bool sound = false;  // enough measurements for a reliable error
   // Relative error of the rate towards lower values, which includes the bias of a short series.
   // Infinite if unknown; then the contender cannot be the leader.
-  double doubt = std::numeric_limits<double>::infinity();
-  double least_turn = 0;  // length of the shortest possible turn, seconds
+  double relative_error = std::numeric_limits<double>::infinity();
+  double shortest_turn = 0;  // length of the shortest possible turn, seconds
   // Upper bound of the rate before any measurement.
-  double most = std::numeric_limits<double>::infinity();
+  double upper_bound = std::numeric_limits<double>::infinity();
 };
 
 class Contender {

@@ -29,7 +29,7 @@ struct RoundStep {
 
 // Progress of an item towards target_error.
 struct TargetProgress {
-  double asked = 0;                                           // relative error
+  double requested = 0;                                       // relative error
   double reached = std::numeric_limits<double>::quiet_NaN();  // so far
   bool done = false;                                          // RoundStep::reached, last step
   int rounds = 0;

@@ -122,7 +122,7 @@ void add_exchange(const SizeData& size, SizeCurves& curves) {
 
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable) {
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
-  const MomentTable noise = simulated_thermal_table(size.samples, size.plan.temperatures);
+  const MomentTable noise = simulated_thermal_noise_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const JackknifeCurve curve =
       changed_curve(0, table, noise, observable.of, known, ControlTest::temperature);
@@ -188,8 +188,8 @@ SizeCurves simulated_curves(const SizeData& size) {
   return curves;
 }
 
-HotCold compare_halves(const SizeData& size) {
-  std::vector<Halves> graphs;
+HotColdTest compare_halves(const SizeData& size) {
+  std::vector<HotColdDifference> graphs;
   for (const auto& graph : size.samples.graphs) graphs.push_back(graph.halves);
   return compare_halves(graphs);
 }
@@ -259,7 +259,7 @@ std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const S
 namespace {
 
 void blank(SizeCurves& curves, std::size_t t) {
-  curves.refused.push_back(curves.temperatures[t]);
+  curves.rejected.push_back(curves.temperatures[t]);
   for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered,
                      &curves.in_field}) {
     for (auto& curve : *list) curve[t] = {kNaN, kNaN};
@@ -270,10 +270,10 @@ void blank(SizeCurves& curves, std::size_t t) {
 
 }  // namespace
 
-void blank_refused(const SizeData& size, SizeCurves& curves) {
+void blank_rejected(const SizeData& size, SizeCurves& curves) {
   const std::size_t count = curves.temperatures.size();
   for (std::size_t t = 0; t < count; ++t) {
-    std::vector<Halves> graphs;
+    std::vector<HotColdDifference> graphs;
     for (const auto& graph : size.samples.graphs) {
       graphs.push_back(at_temperature(graph.halves, static_cast<Eigen::Index>(t)));
     }
@@ -295,7 +295,7 @@ std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& 
   std::string first;  // the reason at the first of these temperatures
   for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
     const double temperature = curves.temperatures[t];
-    if (std::ranges::find(curves.refused, temperature) != curves.refused.end()) continue;
+    if (std::ranges::find(curves.rejected, temperature) != curves.rejected.end()) continue;
     const std::string reason = why(t);
     if (reason.empty()) continue;
     blank(curves, t);
@@ -408,21 +408,21 @@ std::vector<std::string> blank_off_identity(const StudyConfig& config, const Siz
   });
 }
 
-std::vector<std::string> blank_beside_refused(const StudyConfig& config, const SizeData& size,
-                                              SizeCurves& curves) {
+std::vector<std::string> blank_affected(const StudyConfig& config, const SizeData& size,
+                                        SizeCurves& curves) {
   if (!config.exchange) return {};
   // Replicas are exchanged within a task. Temperatures that were added later have tasks of their
   // own.
   auto tasks = config.temperature_tasks;
   if (tasks.empty()) tasks.push_back(curves.temperatures);
-  std::map<double, double> beside;  // a temperature, and the refused one that affects it
+  std::map<double, double> beside;  // a temperature, and the rejected one that affects it
   for (const std::vector<double>& task : tasks) {
-    std::vector<double> refused;
-    for (const double t : curves.refused) {
-      if (std::ranges::find(task, t) != task.end()) refused.push_back(t);
+    std::vector<double> rejected;
+    for (const double t : curves.rejected) {
+      if (std::ranges::find(task, t) != task.end()) rejected.push_back(t);
     }
-    for (const BesideRefused& one : beside_refused(task, refused)) {
-      beside[task[one.index]] = one.refused;
+    for (const AffectedTemperature& one : affected_temperatures(task, rejected)) {
+      beside[task[one.index]] = one.rejected;
     }
   }
   return blank_where(config, size, curves, [&](std::size_t t) -> std::string {

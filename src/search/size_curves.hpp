@@ -56,7 +56,7 @@ struct SizeCurves {
   std::vector<Value> overlap_tau;  // of q^2, error NaN: a lower bound; may be empty
   std::vector<Value> accepted;     // of exchanges with the next temperature; may be empty
   std::vector<Value> absent;       // [T] NaN
-  std::vector<double> refused;  // temperatures without values, because they are not in equilibrium
+  std::vector<double> rejected;  // temperatures without values, because they are not in equilibrium
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
@@ -79,9 +79,9 @@ std::optional<ExchangeMeans> exchange_means(const SizeData& size);
 SizeCurves simulated_curves(const SizeData& size);
 
 // Thermal part of the squared error of an observable, [T], from two halves of each graph's
-// replicas. Every graph needs `simulated_thermal`.
+// replicas. Every graph needs `simulated_thermal_noise`.
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable);
-HotCold compare_halves(const SizeData& size);
+HotColdTest compare_halves(const SizeData& size);
 
 // " on 2 of 8 graphs (graph seeds 17, 23)", " on all 8 graphs": where something was found; "" for
 // one graph, or if `graphs` is empty. A seed is what `run --graph-seed` needs.
@@ -99,8 +99,8 @@ std::string equilibrium_cure(const StudyConfig& config);
 std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size);
 
 // Sets the values of temperatures with different hot and cold starts to NaN and lists these
-// temperatures in `refused`. The joint level of all temperatures is that of compare_halves().
-void blank_refused(const SizeData& size, SizeCurves& curves);
+// temperatures in `rejected`. The joint level of all temperatures is that of compare_halves().
+void blank_rejected(const SizeData& size, SizeCurves& curves);
 
 // The same for a size with fixed numbers of cycles, if replicas of a graph are stuck, if the mean
 // of tau_int exceeds the length of the series, or, in models with couplings or fields, if the
@@ -122,9 +122,10 @@ std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeDat
 std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
                                             SizeCurves& curves);
 
-// The same, with replica exchange, at temperatures that refused ones affect (beside_refused()).
-std::vector<std::string> blank_beside_refused(const StudyConfig& config, const SizeData& size,
-                                              SizeCurves& curves);
+// The same, with replica exchange, at temperatures that rejected ones affect
+// (affected_temperatures()).
+std::vector<std::string> blank_affected(const StudyConfig& config, const SizeData& size,
+                                        SizeCurves& curves);
 
 // Curves of a size with one graph, with errors from its replicas.
 SizeCurves curves_of_one_graph(const SizeData& size, const std::vector<TemperatureResult>& results);

@@ -34,7 +34,7 @@ StudyAnalysis sweep_analysis(const StudyConfig& config, SweepGoal goal, SweepOut
         study, stop, progress, goal,
         [&](const std::vector<SweepPoint>& some) { early.write([&] { return timed(some); }); },
         [&](const std::vector<SweepPoint>& some) { early.print([&] { return timed(some); }); });
-    return study.place().leads() ? timed(points) : StudyOutcome{};
+    return study.study_folder().leads() ? timed(points) : StudyOutcome{};
   };
 }
 
@@ -60,7 +60,7 @@ StudyAnalysis peaks_study(const StudyConfig& config) {
         search_tc(study, stop, progress, {}, [&](const std::vector<PointData>& finished) {
           early.print([&] { return peaks_outcome(config, finished); });
         });
-    return study.place().leads() ? peaks_outcome(config, std::move(data)) : StudyOutcome{};
+    return study.study_folder().leads() ? peaks_outcome(config, std::move(data)) : StudyOutcome{};
   };
 }
 
@@ -68,7 +68,7 @@ StudyAnalysis peaks_study(const StudyConfig& config) {
 class IsingTc {
  public:
   explicit IsingTc(const StudyConfig& config)
-      : config_(config), refusal_(tree_refusal(config)), method_(tc_method(config)) {}
+      : config_(config), why_no_tree_(why_no_tree(config)), method_(tc_method(config)) {}
 
   StudyOutcome run(Study& study, const StopToken& stop, Progress& progress,
                    const EarlyResults& early) {
@@ -99,11 +99,11 @@ class IsingTc {
       }
       throw;
     }
-    return study.place().leads() ? outcome(with_points_of_tree(), tree_) : StudyOutcome{};
+    return study.study_folder().leads() ? outcome(with_points_of_tree(), tree_) : StudyOutcome{};
   }
 
  private:
-  bool by_tree() const { return method_ != TcMethod::crossings && refusal_.empty(); }
+  bool by_tree() const { return method_ != TcMethod::crossings && why_no_tree_.empty(); }
 
   // The points of the crossings, and one without sizes for each other p that the tree condition has
   // reached.
@@ -126,7 +126,7 @@ class IsingTc {
     const TcResult result = analyse_tc(config_, points);
     TreeResult joined;
     if (by_tree() && !tree.empty()) joined = join_methods(config_, result, tree);
-    joined.refusal = refusal_;
+    joined.why_none = why_no_tree_;
     const bool with_tree = method_ != TcMethod::crossings && (!by_tree() || !tree.empty());
     const TcReport report{config_, points, result, with_tree ? &joined : nullptr};
     return {tc_summary(report), tc_text(report), tc_csv(report), tc_points_csv(report),
@@ -134,7 +134,7 @@ class IsingTc {
   }
 
   StudyConfig config_;
-  const std::string refusal_;  // why the tree condition does not apply, or ""
+  const std::string why_no_tree_;  // why the tree condition does not apply, or ""
   const TcMethod method_;
   std::vector<PointData> points_;
   std::vector<TreePoint> tree_;

@@ -52,7 +52,8 @@ StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely) {
     const std::size_t count = kinds * graphs;
     const double disk =
         disk_need(spec, config.keep_states ? FinalState::automatic : FinalState::none);
-    const double memory = memory_need(spec, useful_threads(spec, need.threads), false, true).most();
+    const double memory =
+        memory_need(spec, useful_threads(spec, need.threads), false, true).of_process();
     need.tasks += count;
     need.disk += static_cast<double>(count) * disk;
     row.push_back({"tasks", "tasks", count});

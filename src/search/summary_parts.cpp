@@ -78,7 +78,7 @@ struct CsvCurves {
 }  // namespace
 
 Json progress_json(const TargetProgress& target) {
-  return {{"asked", target.asked},
+  return {{"asked", target.requested},
           {"error", number_json(target.reached)},
           {"reached", target.done},
           {"stopped", target.stopped.empty() ? Json(nullptr) : Json(target.stopped)},
@@ -177,7 +177,7 @@ Json curve_json(const std::vector<Value>& values) {
   return {{"value", value}, {"error", error}};
 }
 
-Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& hot_cold,
+Json size_json(const SizeData& size, const SizeCurves& curves, const HotColdTest& hot_cold,
                std::uint32_t replicas) {
   Json json;
   json["extents"] = size.extents;
@@ -222,7 +222,7 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& ho
   json["hot_cold"] = {
       {"agree", hot_cold.agree},           {"worst_z", number_json(hot_cold.worst_z)},
       {"observable", hot_cold.observable}, {"checks", hot_cold.checks},
-      {"level", hot_cold.level},           {"refused", curves.refused}};
+      {"level", hot_cold.level},           {"refused", curves.rejected}};
   return json;
 }
 

@@ -43,7 +43,7 @@ Json local_exponents_json(const Shifts& shift, const LocalExponents& local);
 std::string local_exponents_table(const Shifts& shift, const LocalExponents& local);
 
 // One entry of "sizes".
-Json size_json(const SizeData& size, const SizeCurves& curves, const HotCold& hot_cold,
+Json size_json(const SizeData& size, const SizeCurves& curves, const HotColdTest& hot_cold,
                std::uint32_t replicas);
 
 // All keys before "points". "seconds" is 0 until the study ends.

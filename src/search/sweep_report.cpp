@@ -275,7 +275,7 @@ std::string sweep_csv(const StudyConfig& config, const std::vector<SweepPoint>& 
 std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>& points,
                        std::size_t most) {
   const bool own = !points.empty() && is_own(points.front());
-  bool labels = false, controls = false, staggered = false, overlaps = false, refused = false;
+  bool labels = false, controls = false, staggered = false, overlaps = false, rejected = false;
   bool in_field = false, passed = true;
   std::set<std::string> schedules;  // tau is in cycles of these schedules
   std::vector<SweepRow> rows;
@@ -286,9 +286,9 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       schedules.insert(schedule_of(point.sizes[k]));
       const SizeCurves& curves = point.curves[k];
       controls = controls || !curves.controls.empty();
-      const HotCold& starts = point.hot_cold[k];
-      passed = passed && starts.checks > 0 && starts.agree && curves.refused.empty();
-      refused = refused || (point.sizes[k].samples.graphs.size() > 1 && !curves.refused.empty());
+      const HotColdTest& starts = point.hot_cold[k];
+      passed = passed && starts.checks > 0 && starts.agree && curves.rejected.empty();
+      rejected = rejected || (point.sizes[k].samples.graphs.size() > 1 && !curves.rejected.empty());
       in_field = in_field || !curves.in_field.empty();
       staggered = staggered || !curves.staggered.empty();
       overlaps = overlaps || !curves.overlaps.empty();
@@ -336,7 +336,7 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
         "Control variates correct averages over graphs where they lower the error (F test);\n"
         "without them: energy_plain and so on in summary.csv.\n";
   }
-  if (refused) {
+  if (rejected) {
     out +=
         "A row has no values (-) if some of its graphs are not in equilibrium. Averages over the "
         "others\nwould be biased: graphs that are slow differ from those that are fast.\n";

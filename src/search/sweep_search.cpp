@@ -83,18 +83,18 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   const bool one = size.samples.graphs.size() == 1;
   point.curves.push_back(one ? curves_of_one_graph(size, work.single[k]) : simulated_curves(size));
   point.hot_cold.push_back(compare_halves(size));
-  const HotCold& halves = point.hot_cold.back();
+  const HotColdTest& halves = point.hot_cold.back();
   if (!halves.agree) {
     point.warnings.push_back(fmt::format(
         "{}: not in equilibrium: replicas that started hot and cold differ in {} by {:.1f} "
         "standard errors{}; {}",
         size_text(size), halves.observable, std::abs(halves.worst_z), on_differing_graphs(size),
         equilibrium_cure(config)));
-    blank_refused(size, point.curves.back());
+    blank_rejected(size, point.curves.back());
   }
   // A temperature is reported once, for the first of these reasons. Temperatures that exchange
   // replicas with rejected ones come last.
-  for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck, blank_beside_refused}) {
+  for (const auto blank : {blank_drifting, blank_off_identity, blank_stuck, blank_affected}) {
     std::ranges::move(blank(config, size, point.curves.back()), std::back_inserter(point.warnings));
   }
   std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(point.warnings));
@@ -188,13 +188,13 @@ class Sweep {
 
   void scan(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("temperature scan of", works, k);
-    std::vector<ScanCell> cells;
+    std::vector<ScanJob> jobs;
     for (SweepWork* work : works) {
       const SizeData& size = work->point.sizes[k];
-      cells.push_back(
-          {scan_plan(size.plan, work->range, size.samples.sites), tasks_.cell(*work, k).task});
+      jobs.push_back(
+          {scan_plan(size.plan, work->range, size.samples.sites), tasks_.job(*work, k).task});
     }
-    const std::vector<ScanResult> scans = tasks_.scan(cells, tasks_.seconds_from(k));
+    const std::vector<ScanResult> scans = tasks_.scan(jobs, tasks_.seconds_from(k));
     for (std::size_t i = 0; i < works.size(); ++i) place_window(*works[i], k, scans[i]);
   }
 
@@ -239,14 +239,14 @@ class Sweep {
     likely.equilibrate = config_.equilibrate.value_or(kLikelySweep.equilibrate);
     likely.measure = config_.measure.value_or(kLikelySweep.measure);
     likely.every = config_.every.value_or(kLikelySweep.every);
-    tasks_.tune(tasks_.cell(work, k), likely);
+    tasks_.tune(tasks_.job(work, k), likely);
   }
 
   // Determines equilibration, cycles per measurement and number of measurements.
   void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
     if (!config_.equilibrate || !config_.every) {
       stage("times of", works, k);
-      tasks_.find_times(cells_of(works, k), tasks_.seconds_from(k));
+      tasks_.find_times(jobs_of(works, k), tasks_.seconds_from(k));
     }
     for (SweepWork* work : works) {
       SizePlan& plan = work->point.sizes[k].plan;
@@ -260,15 +260,15 @@ class Sweep {
   // Measures the initial graphs of size k.
   void fill(const std::vector<SweepWork*>& works, std::size_t k) {
     stage("graphs of", works, k);
-    const std::vector<SizeCell> cells = cells_of(works, k);
-    tasks_.expect(tasks_.seconds_to_fill(cells), tasks_.seconds_from(k + 1));
-    tasks_.fill(cells);
+    const std::vector<SizeJob> jobs = jobs_of(works, k);
+    tasks_.expect(tasks_.seconds_to_fill(jobs), tasks_.seconds_from(k + 1));
+    tasks_.fill(jobs);
   }
 
-  std::vector<SizeCell> cells_of(const std::vector<SweepWork*>& works, std::size_t k) {
-    std::vector<SizeCell> cells;
-    for (SweepWork* work : works) cells.push_back(tasks_.cell(*work, k));
-    return cells;
+  std::vector<SizeJob> jobs_of(const std::vector<SweepWork*>& works, std::size_t k) {
+    std::vector<SizeJob> jobs;
+    for (SweepWork* work : works) jobs.push_back(tasks_.job(*work, k));
+    return jobs;
   }
 
   // The sizes of a point whose errors have a common target: one size or, for T_SG, all of them.
@@ -285,14 +285,14 @@ class Sweep {
     std::vector<Open> open;
     for (SweepWork& work : tasks_.works) {
       if (goal_ == SweepGoal::glass_tc) {
-        work.point.glass.emplace().target.emplace().asked = *config_.target_error;
+        work.point.glass.emplace().target.emplace().requested = *config_.target_error;
         open.push_back({&work});
         continue;
       }
       for (std::size_t k = 0; k < work.point.sizes.size(); ++k) {
         const SizeData& size = work.point.sizes[k];
         SweepTarget target;
-        target.asked = *config_.target_error;
+        target.requested = *config_.target_error;
         target.graphs_before = static_cast<std::uint32_t>(size.samples.graphs.size());
         target.measurements_before = size.plan.measure;
         work.point.targets.push_back(std::move(target));
@@ -334,13 +334,13 @@ class Sweep {
 
   void add(const std::vector<Open>& open) {
     double worst = std::nan(""), left = 0;  // worst: unknown until there is a result
-    std::vector<SizeCell> cells;
+    std::vector<SizeJob> jobs;
     for (const Open& one : open) {
       SweepPoint& point = one.work->point;
       double done = 0;
       for (std::size_t k = 0; k < one.graphs.size(); ++k) {
-        cells.push_back(tasks_.cell(*one.work, one.first + k, one.graphs[k]));
-        done += seconds_done(cells.back());
+        jobs.push_back(tasks_.job(*one.work, one.first + k, one.graphs[k]));
+        done += seconds_done(jobs.back());
         if (one.measure > 0) point.sizes[one.first + k].plan.measure = one.measure;
       }
       left += one.step.work_left * done;
@@ -352,9 +352,9 @@ class Sweep {
                                    goal_ == SweepGoal::glass_tc ? fmt::format("{} p", open.size())
                                                                 : count_text(open.size(), "size")),
                        left);
-    const double now = tasks_.seconds_to_fill(cells);
+    const double now = tasks_.seconds_to_fill(jobs);
     tasks_.expect(now, std::max(left - now, 0.0), false);
-    tasks_.fill(cells);
+    tasks_.fill(jobs);
   }
 
   SweepTasks tasks_;

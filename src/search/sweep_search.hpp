@@ -44,7 +44,7 @@ struct SweepPoint {
   std::string label;                  // distinguishes points of equal p: "2d-rewire-1-1", or ""
   std::vector<SizeData> sizes;        // ascending in sites
   std::vector<SizeCurves> curves;     // [size]
-  std::vector<HotCold> hot_cold;      // [size]
+  std::vector<HotColdTest> hot_cold;  // [size]
   std::vector<Crossing> crossings;    // of overlaps (overlap_crossings.hpp)
   std::optional<GlassTc> glass;       // only of `tc`
   std::vector<SweepTarget> targets;   // [size], or empty

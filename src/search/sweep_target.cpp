@@ -19,7 +19,7 @@ Eigen::ArrayXd thermal_share(double p, const SizeData& size, const Observable& o
   if (p == 0) return Eigen::ArrayXd::Ones(variance.size());
   const auto& graphs = size.samples.graphs;
   const bool known = std::all_of(graphs.begin(), graphs.end(), [](const GraphSample& graph) {
-    return graph.simulated_thermal.rows() > 0;
+    return graph.simulated_thermal_noise.rows() > 0;
   });
   if (!known) return Eigen::ArrayXd::Zero(variance.size());
   const Eigen::ArrayXd share = thermal_variance(size, observable) / variance;

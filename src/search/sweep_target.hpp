@@ -28,7 +28,7 @@ struct SweepStep : RoundStep {
 };
 
 // For a study with a target_error and target_observables. Needs at least two graphs, all measured
-// according to the plan, with `simulated_thermal` if there are two replicas.
+// according to the plan, with `simulated_thermal_noise` if there are two replicas.
 SweepStep next_sweep_step(const StudyConfig& config, double p, const SizeData& size);
 
 }  // namespace rewise

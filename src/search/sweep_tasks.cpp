@@ -144,13 +144,13 @@ void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std
   works.push_back(std::move(work));
 }
 
-StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t graph,
-                              const SizePlan& plan, const std::string& purpose) const {
+PlannedTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t graph,
+                                const SizePlan& plan, const std::string& purpose) const {
   const SizeData& data = work.point.sizes[size];
   const std::string name = purpose == "graph" ? "sweep" : purpose;
   StudyConfig own = config();
   own.rule = work.point.rule;
-  StudyTask task;
+  PlannedTask task;
   task.spec = plan_task(own, work.point.p, data.extents, graph, plan, name);
   if (work.imported != nullptr) {  // independent of the file's name
     task.spec.graph = {};
@@ -171,12 +171,12 @@ StudyTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t g
   return task;
 }
 
-std::vector<StudyTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t size,
-                                                  std::uint32_t graph) const {
+std::vector<PlannedTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t size,
+                                                    std::uint32_t graph) const {
   const SizePlan& plan = work.point.sizes[size].plan;
   const auto& lists = config().temperature_tasks;
   if (lists.empty()) return {task_of(work, size, graph, plan, "graph")};
-  std::vector<StudyTask> tasks;
+  std::vector<PlannedTask> tasks;
   for (const std::vector<double>& temperatures : lists) {
     const auto wanted = [&](double t) {
       return std::find(plan.temperatures.begin(), plan.temperatures.end(), t) !=
@@ -196,26 +196,26 @@ std::vector<StudyTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t s
   return tasks;
 }
 
-SizeCell SweepTasks::cell(SweepWork& work, std::size_t size) {
-  return cell(work, size, work.graphs[size]);
+SizeJob SweepTasks::job(SweepWork& work, std::size_t size) {
+  return job(work, size, work.graphs[size]);
 }
 
-SizeCell SweepTasks::cell(SweepWork& work, std::size_t size, std::uint32_t graphs) {
-  SizeCell cell;
-  cell.size = &work.point.sizes[size];
-  cell.p = work.point.p;
-  cell.graphs = graphs;
-  cell.task = [this, &work, size](std::uint32_t graph, const SizePlan& plan,
-                                  const std::string& purpose) {
+SizeJob SweepTasks::job(SweepWork& work, std::size_t size, std::uint32_t graphs) {
+  SizeJob job;
+  job.size = &work.point.sizes[size];
+  job.p = work.point.p;
+  job.graphs = graphs;
+  job.task = [this, &work, size](std::uint32_t graph, const SizePlan& plan,
+                                 const std::string& purpose) {
     return task_of(work, size, graph, plan, purpose);
   };
-  cell.speed = &work.speed;
-  cell.tasks_of_graph = [this, &work, size](std::uint32_t graph) {
+  job.speed = &work.speed;
+  job.tasks_of_graph = [this, &work, size](std::uint32_t graph) {
     return tasks_of_graph(work, size, graph);
   };
-  cell.warnings = &work.point.warnings;
-  cell.of_graph = &work.single[size];
-  return cell;
+  job.warnings = &work.point.warnings;
+  job.of_graph = &work.single[size];
+  return job;
 }
 
 double SweepTasks::seconds_from(std::size_t size) const {

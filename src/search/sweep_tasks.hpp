@@ -27,12 +27,12 @@ class SweepTasks : public TaskRunner {
 
   std::vector<SweepWork> works;  // in the order dimension, rule, schedule, p
 
-  StudyTask task_of(SweepWork& work, std::size_t size, std::uint32_t graph, const SizePlan& plan,
-                    const std::string& purpose) const;
+  PlannedTask task_of(SweepWork& work, std::size_t size, std::uint32_t graph, const SizePlan& plan,
+                      const std::string& purpose) const;
 
   // A size of a point with its initial number of graphs, or `graphs`.
-  SizeCell cell(SweepWork& work, std::size_t size);
-  SizeCell cell(SweepWork& work, std::size_t size, std::uint32_t graphs);
+  SizeJob job(SweepWork& work, std::size_t size);
+  SizeJob job(SweepWork& work, std::size_t size, std::uint32_t graphs);
 
   // Estimated seconds of the graphs of all sizes from index `size` on. None of them may have
   // started.
@@ -46,8 +46,8 @@ class SweepTasks : public TaskRunner {
   // The temperatures of the first scan.
   Range range_of(Range automatic) const;
   // Tasks of one graph: one, or more if temperatures were added.
-  std::vector<StudyTask> tasks_of_graph(SweepWork& work, std::size_t size,
-                                        std::uint32_t graph) const;
+  std::vector<PlannedTask> tasks_of_graph(SweepWork& work, std::size_t size,
+                                          std::uint32_t graph) const;
 };
 
 }  // namespace rewise

@@ -34,28 +34,29 @@ Updates cuda_rule(const TaskSpec& spec, bool any_cluster) {
   return {{4, 1}, labels ? ClusterUpdate::swendsen_wang : spec.cluster};
 }
 
-// Request to auto_schedule.hpp for a cell's tasks; `task` is one of them, with a likely plan. If
+// Request to auto_schedule.hpp for a job's tasks; `task` is one of them, with a likely plan. If
 // there is too little work for tuning even on one core, the plan's schedule is used, so that a
 // small study is the same on every device. If there is too little work on this device, or tuning
 // has no result, engines with EngineFactory::cuda_seconds use cuda_rule() on CUDA.
-ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& task) {
+ScheduleRequest request_of(const Study& study, const SizeJob& job, const PlannedTask& task) {
   const TaskSpec& spec = task.spec;
   const bool cuda = study.devices().front() >= 0;
   const auto cuda_seconds = factory(spec.engine).cuda_seconds;
-  const bool words = traits(spec.engine).word > 1, gpu = cuda && cuda_seconds != nullptr;
-  const double tasks = cell.graphs * (study.config().target_error ? kLikelyGrowth : 1);
+  const bool words = traits(spec.engine).replica_multiple > 1,
+             gpu = cuda && cuda_seconds != nullptr;
+  const double tasks = job.graphs * (study.config().target_error ? kLikelyGrowth : 1);
   // Uses the speed of earlier tasks, if known.
-  const bool told = cell.speed->measured();
-  const double seconds = told || cuda || words ? task.seconds : cpu_seconds(spec, 1);
+  const bool measured = job.speed->measured();
+  const double seconds = measured || cuda || words ? task.seconds : cpu_seconds(spec, 1);
   const double on_core = std::max(cuda ? 0 : seconds, least_cpu_seconds(spec));
-  ScheduleWish wish;
-  wish.spec = spec;
-  wish.improved = cell.size->samples.improved;
-  wish.any_cluster = !study.config().cluster;
-  wish.recompute_damaged = study.config().recompute_damaged;
-  wish.rule_of_thumb = wish.fallback = {cell.size->plan.schedule, spec.cluster};
-  if (gpu) wish.fallback = cuda_rule(spec, wish.any_cluster);
-  wish.work = tasks * on_core;
+  ScheduleRequest request;
+  request.spec = spec;
+  request.improved = job.size->samples.improved;
+  request.any_cluster = !study.config().cluster;
+  request.recompute_damaged = study.config().recompute_damaged;
+  request.rule_of_thumb = request.fallback = {job.size->plan.schedule, spec.cluster};
+  if (gpu) request.fallback = cuda_rule(spec, request.any_cluster);
+  request.work = tasks * on_core;
   const double sites = site_count(spec.graph.extents);
   const double replicas = static_cast<double>(spec.temperatures.size()) * spec.replicas;
   double on_device = seconds;
@@ -63,17 +64,17 @@ ScheduleWish wish_of(const Study& study, const SizeCell& cell, const StudyTask& 
     // cuda_seconds() holds for a full device, whereas single tasks left a part of it idle. A cycle
     // of sweeps alone is short but has a larger overhead.
     const double cycle =
-        std::max(cuda_seconds(spec.model, wish.fallback.schedule, wish.fallback.cluster,
+        std::max(cuda_seconds(spec.model, request.fallback.schedule, request.fallback.cluster,
                               spec.graph.p, sites),
                  cuda_seconds(spec.model, {1, 1}, spec.cluster, spec.graph.p, sites));
     on_device = replicas * static_cast<double>(spec.cycles()) * cycle;
   }
   const double workers = cuda ? static_cast<double>(study.devices().size())
                               : std::clamp<double>(study.threads(), 1, std::max(tasks, 1.0));
-  wish.seconds = tasks * (cuda ? on_device : on_core) / workers;
-  wish.options.device = study.devices().front();
-  wish.options.threads = 1;
-  return wish;
+  request.seconds = tasks * (cuda ? on_device : on_core) / workers;
+  request.options.device = study.devices().front();
+  request.options.threads = 1;
+  return request;
 }
 
 }  // namespace
@@ -103,33 +104,33 @@ void TaskSpeed::note(std::size_t size, const TaskData& data) {
   known_[size] = number_at(data.provenance, "work.seconds") / units;
 }
 
-void TaskRunner::run(const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+void TaskRunner::run(const std::vector<PlannedTask>& tasks, const TaskHandler& handle) {
   computed_ += study_.run(tasks, stop_, progress_, handle);
 }
 
-void TaskRunner::tune(const SizeCell& cell, SizePlan likely) {
+void TaskRunner::tune(const SizeJob& job, SizePlan likely) {
   if (!config().schedule)
     study_.finish_files(progress_);  // the following speed measurements must not be disturbed
-  const ScheduleWish wish = wish_of(study_, cell, cell.task(0, likely, "tune"));
+  const ScheduleRequest request = request_of(study_, job, job.task(0, likely, "tune"));
   const profile::Span span(profile::Work::tune);
-  const ChosenSchedule chosen = choose_schedule(study_.folder(), wish, stop_);
+  const ChosenSchedule chosen = choose_schedule(study_.folder(), request, stop_);
   if (chosen.tuned) {
-    progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(cell.p),
-                               extents_text(wish.spec.graph.extents), to_string(chosen),
+    progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(job.p),
+                               extents_text(request.spec.graph.extents), to_string(chosen),
                                chosen.reason));
   }
-  Updates& planned = cell.size->plan;
+  Updates& planned = job.size->plan;
   planned = chosen;
 }
 
-std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double later) {
-  std::vector<StudyTask> tasks;
-  std::vector<ScanResult> results(cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    results[i].temperatures = cells[i].plan.temperatures;
+std::vector<ScanResult> TaskRunner::scan(std::span<const ScanJob> jobs, double later) {
+  std::vector<PlannedTask> tasks;
+  std::vector<ScanResult> results(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    results[i].temperatures = jobs[i].plan.temperatures;
     results[i].graphs.resize(kScanGraphs);
     for (std::uint32_t g = 0; g < kScanGraphs; ++g) {
-      tasks.push_back(cells[i].task(g, cells[i].plan, "scan"));
+      tasks.push_back(jobs[i].task(g, jobs[i].plan, "scan"));
     }
   }
   expect(seconds_of(tasks), later);
@@ -143,58 +144,58 @@ std::vector<ScanResult> TaskRunner::scan(std::span<const ScanCell> cells, double
   return results;
 }
 
-void TaskRunner::find_times(std::span<const SizeCell> cells, double later) {
+void TaskRunner::find_times(std::span<const SizeJob> jobs, double later) {
   std::vector<EquilibriumSearch> searches;
-  for (const SizeCell& cell : cells) {
-    searches.push_back({&cell.size->plan, cell.p, cell.size->samples.sites, cell.graphs,
-                        [&cell](std::uint32_t graph, const SizePlan& plan) {
-                          return cell.task(graph, plan, "pilot");
+  for (const SizeJob& job : jobs) {
+    searches.push_back({&job.size->plan, job.p, job.size->samples.sites, job.graphs,
+                        [&job](std::uint32_t graph, const SizePlan& plan) {
+                          return job.task(graph, plan, "pilot");
                         },
                         ""});
   }
   establish_equilibrium(config(), searches,
-                        [&](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+                        [&](const std::vector<PlannedTask>& tasks, const TaskHandler& handle) {
                           expect(seconds_of(tasks), later);
                           run(tasks, handle);
                         });
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (searches[i].failed.empty()) continue;
-    cells[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
-                                             size_text(*cells[i].size), searches[i].failed));
+    jobs[i].warnings->push_back(fmt::format("{}: no equilibrium by pilots: {}",
+                                            size_text(*jobs[i].size), searches[i].failed));
   }
 }
 
-double TaskRunner::fill(std::span<const SizeCell> cells) {
+double TaskRunner::fill(std::span<const SizeJob> jobs) {
   if (config().equilibrate) {
-    for (const SizeCell& cell : cells) {
-      const SizePlan& plan = cell.size->plan;
-      const std::string lone = lone_sites_warning(config(), cell.task(0, plan, "graph").spec.graph,
-                                                  cell.size->samples.sites, plan);
+    for (const SizeJob& job : jobs) {
+      const SizePlan& plan = job.size->plan;
+      const std::string lone = lone_sites_warning(config(), job.task(0, plan, "graph").spec.graph,
+                                                  job.size->samples.sites, plan);
       if (lone.empty()) continue;
-      const std::string warning = fmt::format("{}: {}", size_text(*cell.size), lone);
+      const std::string warning = fmt::format("{}: {}", size_text(*job.size), lone);
       const std::lock_guard lock(mutex_);
-      auto& said = *cell.warnings;
-      if (std::ranges::find(said, warning) == said.end()) said.push_back(warning);
+      auto& warnings = *job.warnings;
+      if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
     }
-    return fill_once(cells);
+    return fill_once(jobs);
   }
-  double seconds = fill_once(cells);
+  double seconds = fill_once(jobs);
   // Continues sizes whose halves disagree or whose tau_int is longer than that of the pilots, until
   // neither is the case.
   while (true) {
-    std::vector<SizeCell> again;
-    for (const SizeCell& cell : cells) {
-      SizeData& size = *cell.size;
+    std::vector<SizeJob> again;
+    for (const SizeJob& job : jobs) {
+      SizeData& size = *job.size;
       if (!compare_halves(size).agree) {
         if (!discard_more(size.plan)) continue;
         progress_.line(
             fmt::format("p = {}, {}: hot and cold starts differ; all measurements so far "
                         "are dropped and {} new ones are made",
-                        number_text(cell.p), size_text(size), size.plan.measure));
+                        number_text(job.p), size_text(size), size.plan.measure));
       } else if (!discard(size.plan, measurements_to_drop(size))) {
         continue;
       }
-      again.push_back(cell);
+      again.push_back(job);
     }
     if (again.empty()) return seconds;
     expect_more(seconds_to_fill(again));
@@ -202,16 +203,16 @@ double TaskRunner::fill(std::span<const SizeCell> cells) {
   }
 }
 
-std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeCell& cell) const {
-  const SizePlan& plan = cell.size->plan;
-  const auto& graphs = cell.size->samples.graphs;
+std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeJob& job) const {
+  const SizePlan& plan = job.size->plan;
+  const auto& graphs = job.size->samples.graphs;
   std::vector<Missing> list;
-  for (std::uint32_t g = 0; g < std::max<std::size_t>(cell.graphs, graphs.size()); ++g) {
+  for (std::uint32_t g = 0; g < std::max<std::size_t>(job.graphs, graphs.size()); ++g) {
     const std::uint64_t done = g < graphs.size() ? graphs[g].discarded + graphs[g].measurements : 0;
     if (done == plan.discard + plan.measure) continue;
-    list.push_back({g, cell.tasks_of_graph(g)});
+    list.push_back({g, job.tasks_of_graph(g)});
     if (done == 0) continue;
-    for (StudyTask& task : list.back().tasks) {  // continues where it was
+    for (PlannedTask& task : list.back().tasks) {  // continues where it was
       task.seconds *= static_cast<double>((task.spec.measure - done) * task.spec.every) /
                       static_cast<double>(task.spec.cycles());
     }
@@ -219,39 +220,39 @@ std::vector<TaskRunner::Missing> TaskRunner::missing(const SizeCell& cell) const
   return list;
 }
 
-double TaskRunner::seconds_to_fill(std::span<const SizeCell> cells) const {
+double TaskRunner::seconds_to_fill(std::span<const SizeJob> jobs) const {
   double seconds = 0;
-  for (const SizeCell& cell : cells) {
-    for (const Missing& graph : missing(cell)) seconds += seconds_of(graph.tasks);
+  for (const SizeJob& job : jobs) {
+    for (const Missing& graph : missing(job)) seconds += seconds_of(graph.tasks);
   }
   return seconds;
 }
 
-double TaskRunner::fill_once(std::span<const SizeCell> cells) {
+double TaskRunner::fill_once(std::span<const SizeJob> jobs) {
   // A graph is complete once all its tasks are.
   struct Incomplete {
-    const SizeCell* cell = nullptr;
+    const SizeJob* job = nullptr;
     std::uint32_t graph = 0;
     std::size_t tasks = 0;
     std::vector<TaskData> parts;
   };
-  std::vector<StudyTask> tasks;
+  std::vector<PlannedTask> tasks;
   std::vector<std::size_t> incomplete_of;  // [task]
   std::vector<Incomplete> incomplete;
-  for (const SizeCell& cell : cells) {
-    for (Missing& one : missing(cell)) {
+  for (const SizeJob& job : jobs) {
+    for (Missing& one : missing(job)) {
       incomplete_of.resize(incomplete_of.size() + one.tasks.size(), incomplete.size());
-      incomplete.push_back({&cell, one.graph, one.tasks.size(), {}});
+      incomplete.push_back({&job, one.graph, one.tasks.size(), {}});
       std::move(one.tasks.begin(), one.tasks.end(), std::back_inserter(tasks));
     }
-    auto& samples = cell.size->samples;
-    samples.graphs.resize(std::max<std::size_t>(samples.graphs.size(), cell.graphs));
-    samples.spec = cell.task(0, cell.size->plan, "graph").spec.graph;
+    auto& samples = job.size->samples;
+    samples.graphs.resize(std::max<std::size_t>(samples.graphs.size(), job.graphs));
+    samples.spec = job.task(0, job.size->plan, "graph").spec.graph;
   }
   run(tasks, [&](std::size_t index, TaskData&& data) {
     Incomplete& one = incomplete[incomplete_of[index]];
-    const SizePlan& plan = one.cell->size->plan;
-    SizeSamples& samples = one.cell->size->samples;
+    const SizePlan& plan = one.job->size->plan;
+    SizeSamples& samples = one.job->size->samples;
     keep_first(data, tasks[index].spec.measure);
     if (!config().temperature_tasks.empty()) {
       const std::lock_guard lock(mutex_);
@@ -259,10 +260,10 @@ double TaskRunner::fill_once(std::span<const SizeCell> cells) {
       if (one.parts.size() < one.tasks) return;
       data = at_temperatures(std::move(one.parts), plan.temperatures);
     }
-    if (samples.graphs.size() == 1 && one.cell->of_graph != nullptr) {
+    if (samples.graphs.size() == 1 && one.job->of_graph != nullptr) {
       TaskData counted = data;
       drop_first(counted, plan.discard);
-      *one.cell->of_graph = results_of(counted);
+      *one.job->of_graph = results_of(counted);
     }
     samples.graphs[one.graph] =
         reduce(tasks[index].spec, std::move(data), samples.grid, config().target_error.has_value(),
@@ -304,9 +305,9 @@ void side_by_side(Study& study, const std::vector<std::function<void()>>& search
     try {
       search();
     } catch (const Error& error) {
-      const bool told = error.exit_code() == ExitCode::interrupted;
-      if (!told) study.fail(std::current_exception());
-      note(told ? interruption : failure);
+      const bool interrupted = error.exit_code() == ExitCode::interrupted;
+      if (!interrupted) study.fail(std::current_exception());
+      note(interrupted ? interruption : failure);
     } catch (...) {
       study.fail(std::current_exception());
       note(failure);
@@ -328,14 +329,14 @@ void side_by_side(Study& study, const std::vector<std::function<void()>>& search
   if (interruption) std::rethrow_exception(interruption);
 }
 
-double seconds_done(const SizeCell& cell) {
-  return cell.task(0, cell.size->plan, "graph").seconds *
-         static_cast<double>(cell.size->samples.graphs.size());
+double seconds_done(const SizeJob& job) {
+  return job.task(0, job.size->plan, "graph").seconds *
+         static_cast<double>(job.size->samples.graphs.size());
 }
 
-double seconds_of(std::span<const StudyTask> tasks) {
+double seconds_of(std::span<const PlannedTask> tasks) {
   double seconds = 0;
-  for (const StudyTask& task : tasks) seconds += task.seconds;
+  for (const PlannedTask& task : tasks) seconds += task.seconds;
   return seconds;
 }
 

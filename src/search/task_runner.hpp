@@ -20,7 +20,7 @@ namespace rewise {
 class TaskSpeed {
  public:
   double of(std::size_t size) const;
-  // Returns a StudyTask::on_result for the tasks of a size. It refers to this object, which must
+  // Returns a PlannedTask::on_result for the tasks of a size. It refers to this object, which must
   // not move while they run.
   std::function<void(const TaskData&)> record(std::size_t size);
   bool measured() const;  // any task was timed
@@ -35,24 +35,24 @@ class TaskSpeed {
 };
 
 // Returns the task of graph number `graph` of a size under a plan.
-using TaskOfGraph =
-    std::function<StudyTask(std::uint32_t graph, const SizePlan& plan, const std::string& purpose)>;
+using TaskOfGraph = std::function<PlannedTask(std::uint32_t graph, const SizePlan& plan,
+                                              const std::string& purpose)>;
 
 // A size at one point whose temperatures are searched.
-struct ScanCell {
+struct ScanJob {
   SizePlan plan;  // scan_plan()
   TaskOfGraph task;
 };
 
 // One size at one point. Its referenced objects must stay in place while tasks run.
-struct SizeCell {
+struct SizeJob {
   SizeData* size = nullptr;
   double p = 0;
   std::uint32_t graphs = 0;  // total number of graphs
   TaskOfGraph task;
   const TaskSpeed* speed = nullptr;  // of the point
   // Returns the tasks of one graph under the size's plan.
-  std::function<std::vector<StudyTask>(std::uint32_t graph)> tasks_of_graph;
+  std::function<std::vector<PlannedTask>(std::uint32_t graph)> tasks_of_graph;
   std::vector<std::string>* warnings = nullptr;        // warnings of the point
   std::vector<TemperatureResult>* of_graph = nullptr;  // output, if the size has only one graph
 };
@@ -63,26 +63,26 @@ class TaskRunner {
       : study_(study), stop_(stop), progress_(progress), part_(progress.add_part()) {}
 
   // See Study::run(). Several threads may call it concurrently.
-  void run(const std::vector<StudyTask>& tasks, const TaskHandler& handle);
+  void run(const std::vector<PlannedTask>& tasks, const TaskHandler& handle);
 
-  // Sets the schedule in the cell's plan and, if open, the cluster update: those of the
+  // Sets the schedule in the job's plan and, if open, the cluster update: those of the
   // configuration or, for "auto", the choice stored in the study's folder for this class of tasks
   // (auto_schedule.hpp), with `likely` as the number of cycles. Reports a new choice with its
   // reason as a progress line. Throws Error(interrupted) on a stop request.
-  void tune(const SizeCell& cell, SizePlan likely);
+  void tune(const SizeJob& job, SizePlan likely);
 
-  // Simulates kScanGraphs graphs of each cell. `later`: see find_times().
-  std::vector<ScanResult> scan(std::span<const ScanCell> cells, double later);
+  // Simulates kScanGraphs graphs of each job. `later`: see find_times().
+  std::vector<ScanResult> scan(std::span<const ScanJob> jobs, double later);
 
-  // Determines equilibration, cycles per measurement and number of measurements of each cell's plan
+  // Determines equilibration, cycles per measurement and number of measurements of each job's plan
   // by pilot runs (equilibrium.hpp). `later`: seconds of the following work.
-  void find_times(std::span<const SizeCell> cells, double later);
+  void find_times(std::span<const SizeJob> jobs, double later);
 
-  // Measures all graphs of every cell according to its plan; returns the expected seconds. With
+  // Measures all graphs of every job according to its plan; returns the expected seconds. With
   // equilibrate = "auto", a size whose hot and cold halves disagree drops measurements and makes
   // more.
-  double fill(std::span<const SizeCell> cells);
-  double seconds_to_fill(std::span<const SizeCell> cells) const;  // on one core
+  double fill(std::span<const SizeJob> jobs);
+  double seconds_to_fill(std::span<const SizeJob> jobs) const;  // on one core
 
   // Sets the estimate of the remaining time, in seconds on one core. `now`: the work about to
   // start; `later`: all later work. `guessed`: `later` does not come from measurements.
@@ -103,10 +103,10 @@ class TaskRunner {
  private:
   struct Missing {
     std::uint32_t graph = 0;
-    std::vector<StudyTask> tasks;  // to be run or extended
+    std::vector<PlannedTask> tasks;  // to be run or extended
   };
-  std::vector<Missing> missing(const SizeCell& cell) const;
-  double fill_once(std::span<const SizeCell> cells);
+  std::vector<Missing> missing(const SizeJob& job) const;
+  double fill_once(std::span<const SizeJob> jobs);
 
   Study& study_;
   const StopToken& stop_;
@@ -124,8 +124,8 @@ class TaskRunner {
 // failure.
 void side_by_side(Study& study, const std::vector<std::function<void()>>& searches);
 
-// Seconds on one core for all graphs of a cell so far.
-double seconds_done(const SizeCell& cell);
-double seconds_of(std::span<const StudyTask> tasks);
+// Seconds on one core for all graphs of a job so far.
+double seconds_done(const SizeJob& job);
+double seconds_of(std::span<const PlannedTask> tasks);
 
 }  // namespace rewise

@@ -138,7 +138,7 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
     const SizeData& size = point.sizes[k];
     result.sizes[k].hot_cold = compare_halves(size);
-    const HotCold& halves = result.sizes[k].hot_cold;
+    const HotColdTest& halves = result.sizes[k].hot_cold;
     std::ranges::move(equilibrium_warnings(config, size), std::back_inserter(result.warnings));
     fewest = std::min(fewest, size.samples.graphs.size());
     if (halves.agree) continue;

@@ -28,7 +28,7 @@ struct SizeResult {
   SizeCurves simulated;
   std::vector<double> fine_temperatures;  // of the reweighted curves
   std::vector<Value> fine_binder, fine_scaled_m2;
-  HotCold hot_cold;
+  HotColdTest hot_cold;
 };
 
 // Why a point has no Tc, most serious first.

@@ -21,7 +21,7 @@ namespace {
 constexpr double kMinShortcuts = 5;  // p N of the largest size
 
 JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFunction& f) {
-  return curve_over_graphs(sample, fine_table(samples), f, controls(samples));
+  return curve_over_graphs(sample, fine_grid_table(samples), f, controls(samples));
 }
 
 // Exact results for the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);

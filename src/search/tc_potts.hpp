@@ -23,7 +23,7 @@ struct PottsPoint {
   std::vector<SizeData> sizes;                       // ascending in sites
   std::vector<SizeCurves> simulated;                 // [size]
   std::vector<JackknifeCurve> heat, susceptibility;  // [size], reweighted
-  std::vector<HotCold> hot_cold;                     // [size]
+  std::vector<HotColdTest> hot_cold;                 // [size]
   std::vector<SizePeaks> peaks;                      // [size]
   PottsTransition transition;
   std::string status = "ok";  // see summary.json

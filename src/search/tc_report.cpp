@@ -195,7 +195,7 @@ Json power_laws_json(const TcResult& result) {
 
 // The results of the tree condition; null if they are missing or it is not applicable.
 const TreeResult* tree_of(const TcReport& report) {
-  return report.tree != nullptr && report.tree->refusal.empty() ? report.tree : nullptr;
+  return report.tree != nullptr && report.tree->why_none.empty() ? report.tree : nullptr;
 }
 
 // Cells of point `k` for the table and tc.csv. In the table, a point without Tc has no numbers.

@@ -42,9 +42,9 @@ bool starts_agree(std::span<const ScanResult> sizes, double centre) {
   }
   const auto row = static_cast<Eigen::Index>(next);
   return std::ranges::all_of(sizes, [&](const ScanResult& size) {
-    std::vector<Halves> near;
+    std::vector<HotColdDifference> near;
     for (const GraphSample& graph : size.graphs) {
-      Halves one = graph.halves;
+      HotColdDifference one = graph.halves;
       if (one.difference.rows() == 0) continue;
       one.difference = one.difference.row(row).eval();
       one.variance = one.variance.row(row).eval();
@@ -133,7 +133,7 @@ class WindowSearch {
   ScanOutcome scan(const Points& points, const std::function<Range(double p)>& range, bool warm,
                    bool brief) {
     const std::size_t sizes = criterion_->scan_sizes();
-    std::vector<ScanCell> cells;
+    std::vector<ScanJob> jobs;
     for (const std::size_t i : points) {
       for (std::size_t k = 0; k < sizes; ++k) {
         SizePlan plan =
@@ -149,10 +149,10 @@ class WindowSearch {
           plan.equilibrate = 0;
           plan.every = 1;
         }
-        cells.push_back({plan, tasks_.task_at(i, k)});
+        jobs.push_back({plan, tasks_.task_at(i, k)});
       }
     }
-    const std::vector<ScanResult> results = tasks_.scan(cells, tasks_.seconds_from(0, points));
+    const std::vector<ScanResult> results = tasks_.scan(jobs, tasks_.seconds_from(0, points));
     ScanOutcome outcome;
     for (std::size_t n = 0; n < points.size(); ++n) {
       const std::span of_point(&results[n * sizes], sizes);
@@ -192,7 +192,7 @@ class WindowSearch {
   // graphs. `later`: seconds of all following work, on one core.
   void begin_size(std::size_t k, const Points& points, double later, bool whole) {
     const std::uint32_t graphs = tasks_.first_graphs(k);
-    tasks_.find_times(tasks_.cells(points, k, graphs), later);
+    tasks_.find_times(tasks_.jobs(points, k, graphs), later);
     for (const auto i : points) {
       criterion_->adjust(point(i).data.sizes[k].plan, point(i).data.p);
     }
@@ -210,7 +210,7 @@ class WindowSearch {
   }
 
   void fill(std::size_t k, std::uint32_t graphs, const Points& points) {
-    tasks_.fill(tasks_.cells(points, k, graphs));
+    tasks_.fill(tasks_.jobs(points, k, graphs));
   }
 
   void open_size(std::size_t i, std::size_t k) {
@@ -277,10 +277,10 @@ class WindowSearch {
   // have moved as well.
   void refill(std::size_t k, const Points& moved) {
     const std::uint32_t pilots = std::min(tasks_.first_graphs(k), kPilotGraphs);
-    tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k, pilots)));
+    tasks_.expect_more(tasks_.seconds_to_fill(tasks_.jobs(moved, k, pilots)));
     if (k > 0 && k < config_.sizes.size()) {
       const std::uint32_t before = tasks_.first_graphs(k - 1);
-      tasks_.expect_more(tasks_.seconds_to_fill(tasks_.cells(moved, k - 1, before)));
+      tasks_.expect_more(tasks_.seconds_to_fill(tasks_.jobs(moved, k - 1, before)));
       fill(k - 1, before, moved);
     }
     fill(k, pilots, moved);
@@ -305,7 +305,7 @@ class WindowSearch {
   void run_target(const OnRound& on_round) {
     std::vector<Open> open;  // the first step of a point without sizes gives the reason
     for (std::size_t i = 0; i < tasks_.points.size(); ++i) {
-      point(i).data.target.emplace().asked = *config_.target_error;
+      point(i).data.target.emplace().requested = *config_.target_error;
       open.push_back({i, {}});
     }
     run_rounds(
@@ -342,7 +342,7 @@ class WindowSearch {
     for (const auto& [i, step] : open) {
       double done = 0;
       for (std::size_t k = 0; k < point(i).data.sizes.size(); ++k) {
-        done += seconds_done(tasks_.cell(i, k));
+        done += seconds_done(tasks_.job(i, k));
       }
       left += step.work_left * done;
       const std::string error =
@@ -350,7 +350,7 @@ class WindowSearch {
       errors.push_back(fmt::format("{} at p = {}", error, number_text(point(i).data.p)));
     }
     tasks_.begin_round(fmt::format("{};", fmt::join(errors, ", ")), left);
-    std::vector<SizeCell> cells;
+    std::vector<SizeJob> jobs;
     std::map<std::size_t, Points> growing;  // size -> points
     for (const auto& [i, step] : open) {
       PointData& at = point(i).data;
@@ -361,10 +361,10 @@ class WindowSearch {
       }
       for (std::size_t k = 0; k < at.sizes.size(); ++k) {
         at.sizes[k].plan = step.plans[k];
-        cells.push_back(tasks_.cell(i, k, step.graphs[k]));
+        jobs.push_back(tasks_.job(i, k, step.graphs[k]));
       }
     }
-    const double seconds = tasks_.fill(cells);
+    const double seconds = tasks_.fill(jobs);
     tasks_.expect(seconds, std::max(left - seconds, 0.0), false);
     for (const auto& [size, points] : growing) add_size(size, points);
   }
@@ -391,7 +391,7 @@ std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
 
 // With couplings, `tc` uses one method: the tree condition where it applies.
 void check_couplings(const StudyConfig& config, const std::string& file) {
-  const std::string tree = tree_refusal(config), crossings = glass_crossings_refusal(config);
+  const std::string tree = why_no_tree(config), crossings = why_no_glass_crossings(config);
   const auto fail = [&](const std::string& why) {
     throw Error(ExitCode::usage, file + ": " + why);
   };
@@ -468,7 +468,7 @@ StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
 
 bool by_glass_crossings(const StudyConfig& config) {
   if (config.model.is_ferromagnet()) return false;
-  return config.method == TcMethod::crossings || (!config.method && !tree_refusal(config).empty());
+  return config.method == TcMethod::crossings || (!config.method && !why_no_tree(config).empty());
 }
 
 void check_tc_config(const StudyConfig& config, const std::string& file) {
@@ -504,7 +504,7 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   }
   if (by_peaks(config)) check_peaks_config(config, file);
   if (config.method == TcMethod::tree || !config.model.is_ferromagnet()) {
-    if (const std::string why = tree_refusal(config); !why.empty()) {
+    if (const std::string why = why_no_tree(config); !why.empty()) {
       throw Error(
           ExitCode::usage,
           fmt::format("{}: sampling.method: the tree condition does not apply: {} (allowed: "

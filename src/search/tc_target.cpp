@@ -35,7 +35,7 @@ Used used_crossings(const StudyConfig& config, const PointData& point, const Poi
 bool have_thermal(const PointData& point) {
   for (const auto& size : point.sizes) {
     for (const auto& graph : size.samples.graphs) {
-      if (graph.thermal.rows() == 0) return false;
+      if (graph.thermal_noise.rows() == 0) return false;
     }
   }
   return true;

@@ -22,9 +22,9 @@ TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
   }
 }
 
-StudyTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph,
-                           const SizePlan& plan, const std::string& purpose) const {
-  StudyTask task;
+PlannedTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph,
+                             const SizePlan& plan, const std::string& purpose) const {
+  PlannedTask task;
   task.spec = plan_task(config(), point.data.p, sizes_[size], graph, plan,
                         purpose == "graph" ? "tc" : purpose);
   task.purpose = purpose;
@@ -53,29 +53,29 @@ TaskOfGraph TcTasks::task_at(std::size_t point, std::size_t size) {
   };
 }
 
-SizeCell TcTasks::cell(std::size_t point, std::size_t size) {
-  return cell(point, size, first_graphs(size));
+SizeJob TcTasks::job(std::size_t point, std::size_t size) {
+  return job(point, size, first_graphs(size));
 }
 
-SizeCell TcTasks::cell(std::size_t point, std::size_t size, std::uint32_t graphs) {
+SizeJob TcTasks::job(std::size_t point, std::size_t size, std::uint32_t graphs) {
   TcPoint& at = points[point];
-  SizeCell cell;
-  cell.size = &at.data.sizes[size];
-  cell.p = at.data.p;
-  cell.graphs = graphs;
-  cell.task = task_at(point, size);
-  cell.speed = &at.speed;
-  cell.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<StudyTask> {
+  SizeJob job;
+  job.size = &at.data.sizes[size];
+  job.p = at.data.p;
+  job.graphs = graphs;
+  job.task = task_at(point, size);
+  job.speed = &at.speed;
+  job.tasks_of_graph = [this, &at, size](std::uint32_t graph) -> std::vector<PlannedTask> {
     return {task_of(at, size, graph, at.data.sizes[size].plan, "graph")};
   };
-  cell.warnings = &at.data.warnings;
-  return cell;
+  job.warnings = &at.data.warnings;
+  return job;
 }
 
-std::vector<SizeCell> TcTasks::cells(std::span<const std::size_t> which, std::size_t size,
-                                     std::uint32_t graphs) {
-  std::vector<SizeCell> all;
-  for (const std::size_t i : which) all.push_back(cell(i, size, graphs));
+std::vector<SizeJob> TcTasks::jobs(std::span<const std::size_t> which, std::size_t size,
+                                   std::uint32_t graphs) {
+  std::vector<SizeJob> all;
+  for (const std::size_t i : which) all.push_back(job(i, size, graphs));
   return all;
 }
 
@@ -85,7 +85,7 @@ void TcTasks::tune(std::size_t point, std::size_t size, std::uint64_t measure) {
   likely.equilibrate = 60;
   likely.measure = measure;
   likely.every = 5;
-  TaskRunner::tune(cell(point, size), likely);
+  TaskRunner::tune(job(point, size), likely);
 }
 
 const std::vector<std::uint32_t>& TcTasks::extents(std::size_t size) {

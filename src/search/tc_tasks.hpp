@@ -27,18 +27,18 @@ class TcTasks : public TaskRunner {
 
   std::vector<TcPoint> points;  // one per p in `which`
 
-  StudyTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
-                    const std::string& purpose) const;
+  PlannedTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
+                      const std::string& purpose) const;
 
   // task_of() for a size of a point; the size need not be open.
   TaskOfGraph task_at(std::size_t point, std::size_t size);
 
   // A size of a point with its initial number of graphs, or `graphs`.
-  SizeCell cell(std::size_t point, std::size_t size);
-  SizeCell cell(std::size_t point, std::size_t size, std::uint32_t graphs);
-  // The cells of all these points.
-  std::vector<SizeCell> cells(std::span<const std::size_t> which, std::size_t size,
-                              std::uint32_t graphs);
+  SizeJob job(std::size_t point, std::size_t size);
+  SizeJob job(std::size_t point, std::size_t size, std::uint32_t graphs);
+  // The jobs of all these points.
+  std::vector<SizeJob> jobs(std::span<const std::size_t> which, std::size_t size,
+                            std::uint32_t graphs);
 
   // A new size of a point: the plan of first_plan(), no samples.
   SizeData new_size(const TcPoint& point, std::size_t size);

@@ -302,7 +302,7 @@ void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
   const double per_u =
       root.slope * h /
       (tree_coordinate(search.rule, t * (1 + h)) - tree_coordinate(search.rule, t));
-  const double wanted = search.data.asked * std::abs(root.slope),
+  const double wanted = search.data.requested * std::abs(root.slope),
                straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
   const double in_u = 1 / std::abs(per_u);
   const double half = std::max({std::min(std::max(kNarrow, kErrors * wanted) * in_u, straight),
@@ -317,7 +317,8 @@ void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
 // Plans size, temperatures and number of graphs of the last step from the pilots.
 void begin_last(PointSearch& search) {
   const TreeRoot& pilot = search.pilot;
-  const double wanted = search.data.asked * std::abs(pilot.slope);  // requested error of ln lambda
+  const double wanted =
+      search.data.requested * std::abs(pilot.slope);  // requested error of ln lambda
   const double ratio =
       std::clamp(std::log((search.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
   search.data.length = bare_correlation_length(search.rule.dim, pilot.size);
@@ -434,7 +435,7 @@ void decide_last(PointSearch& search, const TreeRoot& root) {
   TreePoint& point = search.data;
   ++point.rounds;
   const double shift = root.ok ? removed_shift(search.rule, root) : 0;
-  if (!root.ok || off_centre(search, root) || shift > kOfRemoved * point.asked) {
+  if (!root.ok || off_centre(search, root) || shift > kOfRemoved * point.requested) {
     point.edge = 0;
     if (++search.moves > kMaxTreeMoves)
       return fail(search, "the temperature window does not converge to the root");
@@ -467,14 +468,14 @@ void decide_last(PointSearch& search, const TreeRoot& root) {
       std::sqrt(size * size + curvature * curvature + form * form +
                 std::pow(swap_error(search.rule, root), 2) + of_removed * of_removed);
   point.reached = point.total().error / root.tc.value;
-  if (point.reached <= point.asked) {
+  if (point.reached <= point.requested) {
     keep_lambda(search, root);
     search.done = true;
     return;
   }
   const double statistical = root.tc.error / root.tc.value,
                left_out = point.systematic / root.tc.value;
-  const double room = point.asked * point.asked - left_out * left_out;
+  const double room = point.requested * point.requested - left_out * left_out;
   // With more graphs, fitted control variates add less noise.
   const double unfitted = search.graphs - static_cast<double>(controls_of(search));
   const double needed = room > 0 ? unfitted * statistical * statistical / room * 1.2 + 1 : 1e18;
@@ -516,7 +517,7 @@ Eigen::VectorXd control_counts(const BareCounts& counts) {
 PointSearch open_tree(const StudyConfig& config, double p, TreeOrder order) {
   PointSearch search;
   search.data.p = p;
-  search.data.asked = config.target_error.value_or(kTreeError);
+  search.data.requested = config.target_error.value_or(kTreeError);
   search.data.order = order;
   const Rule base = base_rule(config.rule);
   search.rule = {config.dim(),

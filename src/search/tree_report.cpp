@@ -65,7 +65,7 @@ Json tree_json(const TreePoint& point) {
   json["rounds"] = point.rounds;
   json["correlation_length"] = number_json(point.length);
   json["slope"] = number_json(point.root.slope);
-  json["target"] = {{"asked", point.asked},
+  json["target"] = {{"asked", point.requested},
                     {"error", number_json(point.reached)},
                     {"reached", known && point.stopped.empty()},
                     {"stopped", point.stopped.empty() ? Json(nullptr) : Json(point.stopped)}};
@@ -163,8 +163,8 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
 
 void add_tree(const TreeResult& result, Json& summary) {
   summary["method"] = to_string(result.alone ? TcMethod::tree : TcMethod::both);
-  if (!result.refusal.empty()) {
-    summary["tree_refused"] = result.refusal;
+  if (!result.why_none.empty()) {
+    summary["tree_refused"] = result.why_none;
     return;
   }
   for (std::size_t k = 0; k < result.points.size(); ++k) {
@@ -227,7 +227,7 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
 
 std::string tree_text(const StudyConfig& config, const TreeResult& result,
                       const TcResult& crossings) {
-  if (!result.refusal.empty()) return fmt::format("\nNo tree condition: {}.\n", result.refusal);
+  if (!result.why_none.empty()) return fmt::format("\nNo tree condition: {}.\n", result.why_none);
   std::vector<Cells> rows;
   std::string notes;
   for (std::size_t k = 0; k < result.points.size(); ++k) {

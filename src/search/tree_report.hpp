@@ -30,9 +30,9 @@ struct BestTc {
 };
 
 struct TreeResult {
-  bool alone = false;   // the study has no crossings
-  bool orders = false;  // shortcuts have couplings: ferromagnet and spin glass may compete
-  std::string refusal;  // why there is no tree condition; "": the other members are valid
+  bool alone = false;    // the study has no crossings
+  bool orders = false;   // shortcuts have couplings: ferromagnet and spin glass may compete
+  std::string why_none;  // why there is no tree condition; "": the other members are valid
   std::vector<TreePoint> points;
   std::vector<BestTc> best;  // [point]
   std::optional<Value> tc0;

@@ -127,9 +127,9 @@ class TreeSearch {
   }
 
  private:
-  StudyTask task_of(std::size_t i, std::uint32_t graph) {
+  PlannedTask task_of(std::size_t i, std::uint32_t graph) {
     const PointSearch& search = searches_[i];
-    StudyTask task;
+    PlannedTask task;
     TaskSpec& spec = task.spec;
     spec.graph = search.graph_spec();
     const std::string extents = extents_text(spec.graph.extents);
@@ -198,7 +198,7 @@ class TreeSearch {
       std::size_t search;
       std::uint32_t graph;
     };
-    std::vector<StudyTask> tasks;
+    std::vector<PlannedTask> tasks;
     std::vector<Target> targets;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
@@ -230,7 +230,7 @@ class TreeSearch {
 
 }  // namespace
 
-std::string tree_refusal(const StudyConfig& config) {
+std::string why_no_tree(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "it requires Ising spins";
   const Interactions& of = config.model.interactions;
   if (of.has_field()) return "it requires spins without a field";
@@ -259,7 +259,7 @@ ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   ShortcutCouplings shortcuts;
   shortcuts.strength = of.shortcut_strength;
   shortcuts.gaussian = of.couplings == CouplingKind::gaussian;
-  if (of.couplings == CouplingKind::pm) shortcuts.negative = of.negative;
+  if (of.couplings == CouplingKind::plus_minus) shortcuts.negative = of.negative_fraction;
   if (of.couplings == CouplingKind::antiferromagnet) {
     const bool any = parity_of(config.rule) == Parity::any;
     shortcuts.negative = of.on_shortcuts ? 1 : any ? 0.5 : 0;
@@ -274,7 +274,8 @@ static bool some_negative(const ShortcutCouplings& couplings) {
 bool is_frustrated(const StudyConfig& config) {
   const Interactions& of = config.model.interactions;
   if (of.has_field() || of.couplings == CouplingKind::file) return true;
-  if (of.couplings == CouplingKind::pm && !of.on_shortcuts && of.negative > 0) return true;
+  if (of.couplings == CouplingKind::plus_minus && !of.on_shortcuts && of.negative_fraction > 0)
+    return true;
   return some_negative(shortcut_couplings(config));
 }
 

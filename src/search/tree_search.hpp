@@ -36,11 +36,11 @@ struct TreePoint {
   double length = 0;  // correlation length of the bare lattice, in lattice spacings
   // Standard deviation of Tc due to neglected effects: size, curvature, the form for small p.
   double systematic = 0;
-  double asked = 0, reached = 0;     // relative errors of Tc
-  std::vector<std::string> reasons;  // why there is no Tc
-  std::string stopped;               // why the requested error is missed, or ""
-  std::vector<TreeLambda> lambda;    // ascending in temperature
-  std::optional<double> exact;       // exact Tc, in one dimension
+  double requested = 0, reached = 0;  // relative errors of Tc
+  std::vector<std::string> reasons;   // why there is no Tc
+  std::string stopped;                // why the requested error is missed, or ""
+  std::vector<TreeLambda> lambda;     // ascending in temperature
+  std::optional<double> exact;        // exact Tc, in one dimension
   // Of Tc: the lowest temperature at which sufficiently large lattices had lambda < 1.
   double upper_bound = std::numeric_limits<double>::infinity();
   std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
@@ -56,7 +56,7 @@ struct TreePoint {
 };
 
 // Why the condition does not apply to a study; "" if it does.
-std::string tree_refusal(const StudyConfig& config);
+std::string why_no_tree(const StudyConfig& config);
 
 // J of the shortcuts in units of the J of the lattice bonds. The antiferromagnet is first mapped to
 // the ferromagnet by a gauge transformation. Ignores random J of lattice bonds.

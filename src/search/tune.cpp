@@ -44,7 +44,7 @@ class Tuner {
   TuneResult run() {
     const double begin = now();
     exchange() ? equilibrate_with_exchange() : equilibrate();
-    if (!result_.refused.empty()) {
+    if (!result_.rejected.empty()) {
       result_.spec = setting_.spec;
       return std::move(result_);
     }
@@ -62,8 +62,8 @@ class Tuner {
  private:
   bool exchange() const { return setting_.spec.schedule.exchange; }
   // Houdayer moves correlate overlaps (analysis/series/coupled.hpp).
-  Dependence dependence() const {
-    return setting_.spec.schedule.houdayer ? Dependence::overlaps : Dependence::none;
+  ReplicaDependence dependence() const {
+    return setting_.spec.schedule.houdayer ? ReplicaDependence::overlaps : ReplicaDependence::none;
   }
 
   void check_stop() const { stop_.check(" while tuning the schedule"); }
@@ -112,7 +112,7 @@ void Tuner::equilibrate() {
   const double root = std::sqrt(static_cast<double>(graph_->sites()));
   const bool many = !labels && setting_.spec.graph.p > 0;
   // Eight sweeps of a word group cost a fraction of a Swendsen-Wang update, and reduce its tau.
-  const std::uint32_t sweeps = labels && traits(setting_.spec.engine).word > 1 ? 8 : 1;
+  const std::uint32_t sweeps = labels && traits(setting_.spec.engine).replica_multiple > 1 ? 8 : 1;
   const Schedule schedule{sweeps, many ? static_cast<std::uint32_t>(std::max(1.0, root / 32)) : 1};
   const double end = now() + kEquilibriumShare * setting_.budget;
   bool done = false;
@@ -170,8 +170,8 @@ RealSeries q2_of(const TaskData& run) {
     all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
         (one.cast<double>() / sites).square();
   }
-  const bool coupled = dependence_of(run) != Dependence::none;
-  return member_columns(all, coupled ? Dependence::overlaps : Dependence::none,
+  const bool coupled = dependence_of(run) != ReplicaDependence::none;
+  return member_columns(all, coupled ? ReplicaDependence::overlaps : ReplicaDependence::none,
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
@@ -210,7 +210,7 @@ void Tuner::equilibrate_with_exchange() {
   const double end = now() + kEquilibriumShare * setting_.budget;
   TaskSpec spec = setting_.spec;
   spec.set(setting_.candidates.front());
-  TaskRun how;
+  TaskRunOptions how;
   how.engine = setting_.options;
   how.stop = stop_;
   result_.equilibrated_by = spec.schedule;
@@ -224,8 +224,8 @@ void Tuner::equilibrate_with_exchange() {
     TaskResult run = run_task(std::move(job), how);
     check_stop();
     result_.equilibration = spec.cycles();
-    result_.refused = why_no_equilibrium(run.data);
-    if (result_.refused.empty()) {
+    result_.rejected = why_no_equilibrium(run.data);
+    if (result_.rejected.empty()) {
       const RealSeries q2 = q2_of(run.data);
       equilibrium_q2_ = q2.bottomRows(q2.rows() / 2).colwise().mean().transpose();
       equilibrated_ = &engine_of(spec.cluster);
@@ -236,7 +236,7 @@ void Tuner::equilibrate_with_exchange() {
       return;
     }
     if (now() + 2 * (now() - begin) > end) {
-      result_.refused +=
+      result_.rejected +=
           fmt::format(", after {} cycles of {}", spec.cycles(), to_string(spec.schedule));
       return;
     }
@@ -322,7 +322,7 @@ void Tuner::make_trials() {
 void Tuner::report(const RaceResult& race) {
   result_.spec = setting_.spec;
   result_.graph = graph_record(*graph_);
-  if (exchange()) result_.refused = drift();
+  if (exchange()) result_.rejected = drift();
   for (std::size_t k = 0; k < contenders_.size(); ++k) {
     const auto& trial = static_cast<const TuneTrial&>(*contenders_[k]);
     result_.rows.push_back({trial.candidate(), trial.figures(), race.records[k], 0});
@@ -377,7 +377,8 @@ std::size_t TuneResult::judged() const {
 }
 
 bool TuneResult::has_best() const {
-  if (!refused.empty() || rows.empty() || (exchange() && !best().figures.worth_known)) return false;
+  if (!rejected.empty() || rows.empty() || (exchange() && !best().figures.worth_known))
+    return false;
   return std::isfinite(best().figures.worth.value) &&
          judged() >= std::min<std::size_t>(2, rows.size());
 }
@@ -424,10 +425,10 @@ TuneResult tune(const TuneSetting& setting, const StopToken& stop,
 }
 
 std::uint32_t tuning_replicas(const TaskSpec& spec, int device) {
-  if (spec.schedule.exchange && traits(spec.engine).word == 1) {
+  if (spec.schedule.exchange && traits(spec.engine).replica_multiple == 1) {
     return few_replicas(spec.schedule.houdayer);
   }
-  if (traits(spec.engine).word == 1) return device < 0 ? 8 : 4;
+  if (traits(spec.engine).replica_multiple == 1) return device < 0 ? 8 : 4;
   if (device < 0) return 32;
   constexpr double most = 256;
   const double temperatures =

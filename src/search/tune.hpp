@@ -16,7 +16,7 @@
 //   2. The race.
 //   3. A last doubling window: q^2 in the race equals that of the equilibration.
 //
-// If a check fails, there is no result (TuneResult::refused).
+// If a check fails, there is no result (TuneResult::rejected).
 #pragma once
 
 #include <string>
@@ -67,13 +67,13 @@ struct TuneResult {
   std::uint64_t equilibration = 0;  // cycles of the schedule that equilibrated
   Schedule equilibrated_by;
   std::vector<std::string> warnings;
-  std::string refused;  // why the figures are no result: not in equilibrium
+  std::string rejected;  // why the figures are no result: not in equilibrium
   bool exchange() const { return spec.schedule.exchange; }
   const TuneRow& best() const { return rows.at(winner); }
   // Number of candidates that were measured, or dropped because of a too long cycle.
   std::size_t judged() const;
   // Whether best() is a result: it was measured, and so was another candidate, if there is one.
-  // With replica exchange, `refused` must also be empty and its tau known.
+  // With replica exchange, `rejected` must also be empty and its tau known.
   bool has_best() const;
 };
 

@@ -44,8 +44,9 @@ double working_time(const Engine& engine) {
 
 // Share of measurements in the time between two states of an engine's work. Engines do not time
 // replica exchange as an update, so the rest then counts as updates and exchange.
-double measuring_share(const Work& before, const Work& after, double seconds, bool exchange) {
-  const auto updates = [](const Work& w) { return w.local_seconds + w.cluster_seconds; };
+double measuring_share(const WorkCounters& before, const WorkCounters& after, double seconds,
+                       bool exchange) {
+  const auto updates = [](const WorkCounters& w) { return w.local_seconds + w.cluster_seconds; };
   const double share = exchange ? (after.measure_seconds - before.measure_seconds) / seconds
                                 : 1 - (updates(after) - updates(before)) / seconds;
   return std::clamp(share, 0.0, 1.0);
@@ -303,8 +304,8 @@ Standing TuneTrial::standing() const {
     // `better` times.
     constexpr double better = 4;
     const bool labels = improved_ && candidate_.cluster == ClusterUpdate::swendsen_wang;
-    standing.most = (labels ? better : 1) * replicas / (kCheaper * expected_);
-    standing.least_turn = kMinSamples * expected_;
+    standing.upper_bound = (labels ? better : 1) * replicas / (kCheaper * expected_);
+    standing.shortest_turn = kMinSamples * expected_;
     return standing;
   }
   standing.rate = worth();
@@ -312,11 +313,11 @@ Standing TuneTrial::standing() const {
   standing.sound = noise_.m2.found && noise_.binder.found && noise_.left_known &&
                    pieces_.size() >= 3 &&
                    static_cast<double>(series_.times()) >= length * noise_.m2.tau.value;
-  standing.least_turn = 2 * sample_seconds();
+  standing.shortest_turn = 2 * sample_seconds();
   if (!standing.sound) {
     standing.rate.error = std::max(standing.rate.error, kUnsoundError * standing.rate.value);
   }
-  if (worth_known()) standing.doubt = standing.rate.error / standing.rate.value;
+  if (worth_known()) standing.relative_error = standing.rate.error / standing.rate.value;
   return standing;
 }
 
@@ -359,7 +360,7 @@ void TuneTrial::step(std::size_t count, bool configurations) {
     return;
   }
   const Engine& engine = engine_.engine();
-  const Work before = engine.work();
+  const WorkCounters before = engine.work();
   const double begin = now(), working = working_time(engine);
   const auto taken = engine_.sample(candidate_.schedule, every_, count);
   const double share =

@@ -41,7 +41,7 @@ class TuneEngine {
   // overlaps, with Houdayer moves.
   TuneEngine(std::unique_ptr<EngineBatch> batch, std::uint64_t sites, std::uint32_t replicas,
              const Model& model = {}, std::size_t exchanged = 0,
-             Dependence dependence = Dependence::none)
+             ReplicaDependence dependence = ReplicaDependence::none)
       : batch_(std::move(batch)),
         sites_(sites),
         replicas_(replicas),
@@ -52,7 +52,7 @@ class TuneEngine {
   std::uint64_t sites() const { return sites_; }
   std::uint32_t replicas() const { return replicas_; }
   std::size_t exchanged() const { return exchanged_; }
-  Dependence dependence() const { return dependence_; }
+  ReplicaDependence dependence() const { return dependence_; }
   // Number of independent members, to which times and rates refer. A member is a replica; with
   // replica exchange, a pair of replicas; with Houdayer moves, two such pairs (coupled.hpp).
   std::uint32_t members() const {
@@ -83,7 +83,7 @@ class TuneEngine {
   std::uint32_t replicas_;
   Model model_;
   std::size_t exchanged_;
-  Dependence dependence_;
+  ReplicaDependence dependence_;
   const void* user_ = nullptr;  // user of the last turn
   Eigen::ArrayXd q2_sum_;
   double samples_ = 0;

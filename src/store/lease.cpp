@@ -288,7 +288,7 @@ class Heartbeat {
 
 // The Heartbeat of this process. A forked child gets a new one. Never destroyed, because its thread
 // runs until the process ends.
-Heartbeat& heart() {
+Heartbeat& process_heartbeat() {
   static std::mutex mutex;
   static Heartbeat* of_process = nullptr;
   static pid_t process = 0;
@@ -305,7 +305,7 @@ struct Lease::Impl {
       : path(std::move(lease_path)), owner(std::move(me)) {
     known().add(owner.token);
     known().forget(path);
-    heart().add(this, options.heartbeat, [this] {
+    process_heartbeat().add(this, options.heartbeat, [this] {
       try {
         if (is_mine()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
       } catch (const std::exception&) {
@@ -315,7 +315,7 @@ struct Lease::Impl {
   }
 
   ~Impl() {
-    heart().remove(this);
+    process_heartbeat().remove(this);
     // If the file cannot be removed, is_dead() still recognises the lease as released.
     known().remove(owner.token);
     try {
@@ -364,15 +364,15 @@ bool Lease::held() const { return impl_ && impl_->is_mine(); }
 const fs::path& Lease::path() const { return impl_->path; }
 std::uint64_t Lease::term() const { return impl_->owner.term; }
 
-void Lease::prove(const std::function<void()>& publish,
-                  const std::function<void()>& prepare) const {
+void Lease::publish_if_held(const std::function<void()>& publish,
+                            const std::function<void()>& prepare) const {
   const FolderLock lock(folder_of(impl_->path));
   if (prepare) prepare();
   impl_->require_mine();
   publish();
 }
 
-bool Lease::prove_locked(const std::function<void()>& publish) const {
+bool Lease::publish_if_locked(const std::function<void()>& publish) const {
   const FolderLock lock(folder_of(impl_->path));
   if (!lock.locked()) return false;
   impl_->require_mine();
@@ -380,13 +380,13 @@ bool Lease::prove_locked(const std::function<void()>& publish) const {
   return true;
 }
 
-void Lease::outgrow(std::uint64_t term) {
+void Lease::raise_term_above(std::uint64_t term) {
   if (impl_->owner.term > term) return;
   LeaseOwner grown = impl_->owner;
   grown.term = term + 1;
   // A takeover deletes temporary files of this name, so a crash leaves none behind.
   Candidate candidate(fs::path(impl_->path).replace_extension(".grown"), grown);
-  prove([&] {
+  publish_if_held([&] {
     if (rename_file(candidate.path(), impl_->path) != 0) {
       const int error = errno;
       impl_->require_mine();

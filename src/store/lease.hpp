@@ -66,14 +66,15 @@ class Lease {
 
   std::uint64_t term() const;
   // Raises the term above that of an existing file of the task. Throws LeaseLost, Error(io).
-  void outgrow(std::uint64_t term);
+  void raise_term_above(std::uint64_t term);
 
   // Calls `prepare`, if any, checks that the lease is still held, and calls `publish`; under the
   // folder's lock if it can be acquired. Throws LeaseLost before calling `publish` if the lease is
   // lost.
-  void prove(const std::function<void()>& publish, const std::function<void()>& prepare = {}) const;
+  void publish_if_held(const std::function<void()>& publish,
+                       const std::function<void()>& prepare = {}) const;
   // The same, but only under the folder's lock. Returns false if the lock cannot be acquired.
-  bool prove_locked(const std::function<void()>& publish) const;
+  bool publish_if_locked(const std::function<void()>& publish) const;
 
   struct Impl;
 

@@ -78,7 +78,7 @@ void remove_sealed(const fs::path& path, const Lease* lease) {
     }
   };
   if (lease != nullptr) {
-    lease->prove(remove);
+    lease->publish_if_held(remove);
   } else {
     remove();
   }

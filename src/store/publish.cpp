@@ -117,7 +117,7 @@ void under(const Lease* lease, const fs::path& path, const std::function<void()>
     require_no_later(path, *lease);
     publish();
   };
-  lease->prove(proved, prepare);
+  lease->publish_if_held(proved, prepare);
 }
 
 enum class PreviousFile { none, linked, moved };
@@ -154,7 +154,7 @@ void publish_over(Temporary& temporary, const fs::path& path, const Lease* lease
   sync_folder(folder_of(path));
 }
 
-[[noreturn]] void refuse(const fs::path& path) {
+[[noreturn]] void reject(const fs::path& path) {
   throw Error(ExitCode::held,
               fmt::format("{} already exists and is not overwritten", path.string()));
 }
@@ -167,13 +167,13 @@ void publish_new(Temporary& temporary, const fs::path& path, const Lease* lease)
     if (result != 0 && links_unsupported(errno)) {
       result = rename_file_new(from, path);
       if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {  // neither is supported
-        if (is_there(path)) refuse(path);
+        if (is_there(path)) reject(path);
         result = rename_file(from, path);
       }
       if (result == 0) temporary.published();
     }
     if (result != 0) {
-      if (errno == EEXIST) refuse(path);
+      if (errno == EEXIST) reject(path);
       fail_publish("publish", path, errno);
     }
   };
@@ -216,14 +216,14 @@ void write_sealed(const fs::path& path, std::span<const std::byte> image, const 
 }
 
 void write_new_sealed(const fs::path& path, std::span<const std::byte> image, const Lease* lease) {
-  if (lease == nullptr && is_there(path)) refuse(path);
+  if (lease == nullptr && is_there(path)) reject(path);
   write_and(publish_new, path, {seal_of(image, lease), image}, lease);
 }
 
 void write_file(const fs::path& path, Overwrite overwrite,
                 const std::function<void(const TextSink& out)>& fill) {
   constexpr std::size_t most = std::size_t{1} << 18;  // bytes written at a time
-  if (overwrite == Overwrite::no && is_there(path)) refuse(path);
+  if (overwrite == Overwrite::no && is_there(path)) reject(path);
   clear_temporaries(folder_of(path), fmt::format(".{}.", path.filename().string()));
   Temporary temporary(path);
   std::string buffer;

@@ -123,7 +123,7 @@ void remove_unnamed_parts(const fs::path& file, const Lease& lease) {
     throw Error(ExitCode::io, fmt::format("cannot list {}: {}", folder.string(), error.message()));
   }
   if (found.empty()) return;
-  lease.prove([&] {
+  lease.publish_if_held([&] {
     std::set<std::string> named;
     for (const fs::path& path : {file, previous_path(file)}) {
       const SealedRead read = read_sealed(path);

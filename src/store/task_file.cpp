@@ -402,7 +402,7 @@ bool older_is_whole(const fs::path& path) {
 
 }  // namespace
 
-std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins) {
+std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, LoadParts parts) {
   std::optional<LatestSealed> latest = open_latest(path, as);
   if (!latest) return std::nullopt;
   LoadedTask loaded{TaskData(), latest->source, std::move(latest->warnings), latest->term};
@@ -413,10 +413,10 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins
   }
   StateRecord& state = loaded.task.state;
   loaded.in_parts = !state.parts.empty();
-  if (!loaded.in_parts || spins == Spins::apart) return loaded;
+  if (!loaded.in_parts || parts == LoadParts::skip) return loaded;
   try {
-    spins == Spins::joined ? join_parts(folder_of(path), state)
-                           : check_parts(folder_of(path), state);
+    parts == LoadParts::join ? join_parts(folder_of(path), state)
+                             : check_parts(folder_of(path), state);
     return loaded;
   } catch (const Error& error) {
     // Missing parts may reappear (a file system that is slow or not mounted), so the file is
@@ -428,7 +428,7 @@ std::optional<LoadedTask> load_task(const fs::path& path, OpenAs as, Spins spins
                                    path.string(), error.what());
     if (as == OpenAs::reader) throw Error(ExitCode::data, line);
     line += fmt::format("; set aside as {}", set_aside(path).string());
-    std::optional<LoadedTask> before = load_task(path, as, spins);  // its .prev
+    std::optional<LoadedTask> before = load_task(path, as, parts);  // its .prev
     if (before) before->warnings.insert(before->warnings.begin(), line);
     return before;
   }

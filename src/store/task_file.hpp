@@ -121,22 +121,23 @@ struct LoadedTask {
   std::uint64_t term = 0;             // of the lease under which it was written
   bool in_parts = false;              // its state was stored in parts
 };
-// How to load a state in parts. With joined and checked, a missing or damaged part makes
+// How to load a state in parts. With join and check, a missing or damaged part makes
 // load_task() fall back to `.prev`.
-enum class Spins {
-  joined,   // read the parts and join them into `bytes`
-  checked,  // check the parts and leave them in their files
-  apart,    // do not look at the parts
+enum class LoadParts {
+  join,   // read the parts and join them into `bytes`
+  check,  // check the parts and leave them in their files
+  skip,   // do not look at the parts
 };
 // Nothing if the task has no file. Throws as open_latest() and decode_task(), naming the file.
 std::optional<LoadedTask> load_task(const std::filesystem::path& path, OpenAs as,
-                                    Spins spins = Spins::joined);
+                                    LoadParts parts = LoadParts::join);
 
 // The keys whose values may grow later, because a task can be extended by more measurements.
-inline const std::vector<std::string> kMayGrow{"sampling.measure"};
+inline const std::vector<std::string> kExtendableKeys{"sampling.measure"};
 
-// Hash of the sorted pairs without the keys in `but` (in studies: kMayGrow), as 16 hex digits.
-std::string task_id(const TextMap& configuration, std::span<const std::string> but = {});
+// Hash of the sorted pairs without the keys in `excluded_keys` (in studies: kExtendableKeys), as 16
+// hex digits.
+std::string task_id(const TextMap& configuration, std::span<const std::string> excluded_keys = {});
 
 struct TaskPaths {
   std::filesystem::path finished;    // tasks/<id>.h5

@@ -11,14 +11,14 @@
 namespace rewise {
 namespace fs = std::filesystem;
 
-std::string task_id(const TextMap& configuration, std::span<const std::string> but) {
+std::string task_id(const TextMap& configuration, std::span<const std::string> excluded_keys) {
   std::string all;  // each text follows its length, so that different texts give different bytes
   const auto add = [&all](std::string_view text) {
     for (int shift = 0; shift < 64; shift += 8) all += static_cast<char>(text.size() >> shift);
     all += text;
   };
   for (const auto& [key, value] : configuration) {
-    if (std::find(but.begin(), but.end(), key) != but.end()) continue;
+    if (std::find(excluded_keys.begin(), excluded_keys.end(), key) != excluded_keys.end()) continue;
     add(key);
     add(value);
   }

@@ -100,7 +100,7 @@ void salvage_places(std::span<const std::byte> bytes, Index& index) {
     SealedRead read = parse_sealed(sealed);
     if (read.state != SealState::good) continue;
     try {
-      const std::string id = task_id(decode_task(read.image).configuration, kMayGrow);
+      const std::string id = task_id(decode_task(read.image).configuration, kExtendableKeys);
       index.tasks[id] = {static_cast<std::uint64_t>(sealed.data() - bytes.data()), sealed.size()};
     } catch (const Error&) {
       continue;  // sealed, but not a task
@@ -289,7 +289,7 @@ std::optional<LoadedTask> load_finished(const TaskPaths& paths, OpenAs as) {
   std::optional<LoadedTask> own;
   std::string problem;
   try {
-    own = load_task(paths.finished, as, Spins::apart);
+    own = load_task(paths.finished, as, LoadParts::skip);
   } catch (const Error& error) {
     if (!paths.of_study || error.exit_code() != ExitCode::data) throw;
     problem = error.what();
@@ -415,7 +415,7 @@ void write_pack(const fs::path& folder, const std::vector<UnpackedTask>& own, co
     const std::size_t number = all.empty() ? 1 : all.front().number + 1;
     write_new_sealed(pack_path(folder, number), encode_pack(tasks), &lease);
   }
-  lease.prove_locked([&] {
+  lease.publish_if_locked([&] {
     for (const UnpackedTask& one : own) {
       struct stat status;
       if (::lstat(one.path.c_str(), &status) != 0 || FileIdentity(status) != one.identity) continue;
@@ -430,10 +430,10 @@ void write_pack(const fs::path& folder, const std::vector<UnpackedTask>& own, co
 
 std::size_t pack_tasks(const fs::path& folder, const PackLimits& limits) {
   std::vector<UnpackedTask> own = unpacked_tasks(folder, limits.largest_task);
-  if (own.size() < limits.least && !file_exists(pack_lease(folder))) return 0;
+  if (own.size() < limits.min_tasks && !file_exists(pack_lease(folder))) return 0;
   LeaseClaim claim = claim_lease(pack_lease(folder));
-  if (!claim.lease || !claim.lease->prove_locked([] {})) return 0;
-  if (own.size() < limits.least) return 0;  // the lease of a dead process is removed
+  if (!claim.lease || !claim.lease->publish_if_locked([] {})) return 0;
+  if (own.size() < limits.min_tasks) return 0;  // the lease of a dead process is removed
   std::size_t packed = 0;
   std::vector<UnpackedTask> next;
   std::uint64_t bytes = 0;
@@ -445,7 +445,7 @@ std::size_t pack_tasks(const fs::path& folder, const PackLimits& limits) {
   };
   for (UnpackedTask& one : own) {
     if (!read_own(one)) continue;
-    if (next.size() >= limits.most_tasks || bytes + one.bytes.size() > limits.full) flush();
+    if (next.size() >= limits.max_tasks || bytes + one.bytes.size() > limits.full) flush();
     bytes += one.bytes.size();
     next.push_back(std::move(one));
   }
@@ -501,7 +501,7 @@ Lease packing_lease(const fs::path& folder) {
 }  // namespace
 
 std::vector<std::string> repair_packs(const fs::path& folder) {
-  std::vector<std::string> said;
+  std::vector<std::string> messages;
   for (const fs::path& path : PackCache::pack_files(folder)) {
     auto now = read_pack(path);
     if (!now || now->second.state == SealState::good) continue;
@@ -512,11 +512,11 @@ std::vector<std::string> repair_packs(const fs::path& folder) {
     write_sealed(path, encode_pack(tasks), &lease);
     // `.prev` is now the damaged file that was replaced.
     const fs::path aside = set_aside(path, previous_path(path));
-    said.push_back(fmt::format("{}; it is written again with {}, and the old file is kept as {}",
-                               problem_of(path, now->second),
-                               count_text(tasks.size(), "undamaged task"), aside.string()));
+    messages.push_back(fmt::format(
+        "{}; it is written again with {}, and the old file is kept as {}",
+        problem_of(path, now->second), count_text(tasks.size(), "undamaged task"), aside.string()));
   }
-  return said;
+  return messages;
 }
 
 std::uint64_t remove_tasks(const fs::path& folder, std::span<const std::string> ids) {
@@ -544,7 +544,7 @@ std::uint64_t remove_tasks(const fs::path& folder, std::span<const std::string> 
     std::erase_if(tasks, [&](const auto& task) { return !drop.insert(task.first).second; });
     if (tasks.size() == count) continue;
     Lease lease = packing_lease(folder);
-    lease.outgrow(before->second.term);
+    lease.raise_term_above(before->second.term);
     if (tasks.empty()) {
       remove_sealed(path, &lease);
       freed += before->first.size();

@@ -36,9 +36,9 @@ namespace rewise {
 // The conditions for packing. Fewer tasks, and larger tasks, keep their own files. A full pack is
 // followed by another one.
 struct PackLimits {
-  std::size_t least = 8;
+  std::size_t min_tasks = 8;
   std::uint64_t largest_task = 1u << 20, full = 32u << 20;  // bytes
-  std::size_t most_tasks = 4096;
+  std::size_t max_tasks = 4096;
 };
 
 // Loads a finished task from its own file (without the parts of a state) or, if it is of a study,

@@ -18,18 +18,19 @@ constexpr double kShareOfHost = 0.25;
 
 }  // namespace
 
-Budget::Budget(const std::vector<int>& devices, int threads)
+AdmissionControl::AdmissionControl(const std::vector<int>& devices, int threads)
     : threads_(threads), on_cpu_(devices.front() < 0) {
   for (const int device : devices) devices_[device];
 }
 
-Budget::Plan Budget::plan(const std::vector<StudyTask>& tasks, std::size_t lanes) {
-  const auto need_of = [&](const StudyTask& task, std::size_t at_a_time) {
+AdmissionControl::Plan AdmissionControl::plan(const std::vector<PlannedTask>& tasks,
+                                              std::size_t lanes) {
+  const auto need_of = [&](const PlannedTask& task, std::size_t at_a_time) {
     const int each = std::max(1, threads_ / static_cast<int>(at_a_time));
     return memory_need(task.spec, useful_threads(task.spec, each), !on_cpu_, true);
   };
-  const StudyTask& largest = *std::ranges::max_element(
-      tasks, {}, [&](const StudyTask& task) { return need_of(task, 1).most(); });
+  const PlannedTask& largest = *std::ranges::max_element(
+      tasks, {}, [&](const PlannedTask& task) { return need_of(task, 1).of_process(); });
   Plan plan;
   plan.slots = std::min(on_cpu_ ? static_cast<std::size_t>(threads_) : lanes * devices_.size(),
                         tasks.size());
@@ -45,32 +46,32 @@ Budget::Plan Budget::plan(const std::vector<StudyTask>& tasks, std::size_t lanes
   const std::size_t share = (tasks.size() + plan.slots - 1) / plan.slots;
   plan.group_bytes =
       plan.task_bytes *
-      static_cast<double>(on_cpu_ ? 1 : std::min(group_size(largest.spec).most, share));
+      static_cast<double>(on_cpu_ ? 1 : std::min(group_size(largest.spec).max_tasks, share));
   room_ = reserved_ + (on_cpu_ ? 1 : kShareOfHost) * memory_room().bytes;
   return plan;
 }
 
-bool Budget::host_fits(double bytes) const {
+bool AdmissionControl::host_fits(double bytes) const {
   return groups_ == 0 || reserved_ + bytes <= room_ * (1 + 1e-9);
 }
 
-bool Budget::device_fits(int device, double bytes) {
+bool AdmissionControl::device_fits(int device, double bytes) {
   Device& at = devices_.at(device);
   if (at.running == 0) at.room = at.reserved + kShareOfDevice * free_memory(device);
   return at.reserved + bytes <= at.room * (1 + 1e-9) || at.groups == 0;
 }
 
-void Budget::reserve_device(int device, double bytes) {
+void AdmissionControl::reserve_device(int device, double bytes) {
   devices_.at(device).reserved += bytes;
   ++devices_.at(device).groups;
 }
 
-void Budget::release_device(int device, double bytes) {
+void AdmissionControl::release_device(int device, double bytes) {
   Device& at = devices_.at(device);
   at.reserved = --at.groups == 0 ? 0 : at.reserved - bytes;
 }
 
-void Budget::count(int device, int more) {
+void AdmissionControl::count(int device, int more) {
   devices_.at(device).running += static_cast<std::size_t>(more);
   running_ += static_cast<std::size_t>(more);
   threads_each_ = threads_ / std::max(static_cast<int>(running_), 1);

@@ -17,11 +17,11 @@
 
 namespace rewise {
 
-struct StudyTask;
+struct PlannedTask;
 
-class Budget {
+class AdmissionControl {
  public:
-  Budget(const std::vector<int>& devices, int threads);
+  AdmissionControl(const std::vector<int>& devices, int threads);
 
   int threads() const { return threads_; }
   // Threads that each running CPU task may use at present.
@@ -36,7 +36,7 @@ class Budget {
     double task_bytes = 0, group_bytes = 0;
     std::string line = {};
   };
-  Plan plan(const std::vector<StudyTask>& tasks, std::size_t lanes);
+  Plan plan(const std::vector<PlannedTask>& tasks, std::size_t lanes);
 
   bool host_fits(double bytes) const;
   void reserve_host(double bytes) { reserved_ += bytes, ++groups_; }

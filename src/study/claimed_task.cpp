@@ -24,14 +24,14 @@ namespace rewise {
 std::optional<TaskData> ClaimedTask::load(const std::filesystem::path& file) {
   bool same_physics = true;
   try {
-    const Spins spins = shared_ranks() != nullptr ? Spins::checked : Spins::joined;
+    const LoadParts parts = shared_ranks() != nullptr ? LoadParts::check : LoadParts::join;
     auto loaded = file == job_.paths->finished ? load_finished(*job_.paths, OpenAs::owner)
-                                               : load_task(file, OpenAs::owner, spins);
+                                               : load_task(file, OpenAs::owner, parts);
     if (!loaded) return std::nullopt;
-    lease_->outgrow(loaded->term);
+    lease_->raise_term_above(loaded->term);
     for (const auto& warning : loaded->warnings) say("warning: " + warning);
     try {
-      check_same_physics(loaded->task.configuration, task_configuration(spec()), kMayGrow,
+      check_same_physics(loaded->task.configuration, task_configuration(spec()), kExtendableKeys,
                          file.string());
     } catch (const Error& error) {
       // In a study, the file name identifies the task, so a file with another task is damaged.
@@ -132,9 +132,9 @@ void ClaimedTask::claim() {
       std::optional<TaskData> finished;
       if (error.exit_code() == ExitCode::io) finished = read_finished(spec(), *job_.paths);
       if (!finished) throw;
-      result_.kept = true;
+      result_.has_checkpoint = true;
       result_.data = std::move(*finished);
-      return close(TaskOutcome::already);
+      return close(TaskOutcome::already_finished);
     }
     if (!claim.lease) return close(TaskOutcome::held, claim.holder);
     if (!claim.note.empty()) say(claim.note);
@@ -146,10 +146,10 @@ void ClaimedTask::claim() {
     data_ = std::move(*stored);
     cycles_ = data_.state.cycles;
     resumes_ = true;
-    result_.kept = true;
+    result_.has_checkpoint = true;
     if (complete() && replaces_) {
       result_.data = std::move(data_);
-      return close(TaskOutcome::already);
+      return close(TaskOutcome::already_finished);
     }
     if (!replaces_) {  // no message if a finished task is extended
       say(measurements() > spec().measure
@@ -190,7 +190,7 @@ void ClaimedTask::attach(Engine& engine) {
         const auto read = [&](std::uint64_t first, std::span<std::uint8_t> out) {
           spins.read(first, out);
         };
-        dynamic_cast<SavesApart&>(engine).restore_apart(state, spins.size(), read);
+        dynamic_cast<SavesInParts&>(engine).restore_in_parts(state, spins.size(), read);
       }
       const auto hash = data_.provenance.find("trajectory_hash");
       if (source_.empty() || hash == data_.provenance.end() ||
@@ -215,7 +215,7 @@ void ClaimedTask::detach() {
 
 // Warm-up and equilibration end with a measurement that is discarded, which resets the cluster
 // sums.
-Step ClaimedTask::next(std::uint64_t budget, std::size_t& count) const {
+EngineCall ClaimedTask::next_call(std::uint64_t budget, std::size_t& count) const {
   count = 1;
   const std::uint64_t dropped = spec().discarded_cycles();
   std::uint64_t target = dropped + (measurements() + 1) * spec().every;
@@ -238,7 +238,7 @@ void ClaimedTask::take(std::uint64_t cycles) {
 }
 
 FinalState ClaimedTask::saved_at_end() const {
-  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
+  const auto* ranks = dynamic_cast<const SavesInParts*>(engine_);
   const bool have_ranks = ranks != nullptr && ranks->has_ranks();
   if (job_.final_state == FinalState::none || (have_ranks && !job_.paths)) return FinalState::none;
   return have_ranks && !gathers_state(spec(), job_.final_state) ? FinalState::apart
@@ -326,7 +326,7 @@ void ClaimedTask::write_interrupted() {
     const profile::Span span(profile::Work::files, "checkpoint");
     write_checkpoint(data_);
   }
-  result_.kept = true;
+  result_.has_checkpoint = true;
   close(TaskOutcome::interrupted, progress_text());
 }
 
@@ -346,8 +346,9 @@ void ClaimedTask::write_checkpoint(const TaskData& data) {
 void ClaimedTask::pack(FinalState how, const std::filesystem::path& file) {
   note_measured();
   data_.state = {};
-  const auto* ranks = dynamic_cast<const SavesApart*>(engine_);
-  if (how == FinalState::apart && ranks != nullptr && ranks->has_ranks()) save_apart(*ranks, file);
+  const auto* ranks = dynamic_cast<const SavesInParts*>(engine_);
+  if (how == FinalState::apart && ranks != nullptr && ranks->has_ranks())
+    save_in_parts(*ranks, file);
   std::optional<std::uint64_t> hash;
   if (how != FinalState::none && data_.state.parts.empty()) {
     EngineState state = engine_->save();
@@ -367,10 +368,10 @@ void ClaimedTask::note_measured() {
 }
 
 // If this machine cannot read the files of all ranks, data_ has no state afterwards.
-void ClaimedTask::save_apart(const SavesApart& engine, const std::filesystem::path& file) {
+void ClaimedTask::save_in_parts(const SavesInParts& engine, const std::filesystem::path& file) {
   in_parts_ = true;
   const std::filesystem::path name = next_parts(file, *lease_);
-  SavedApart saved = engine.save_apart(name.string(), write_part_file);
+  StateInParts saved = engine.save_in_parts(name.string(), write_part_file);
   data_.state = {std::move(saved.rest.engine),
                  saved.rest.step,
                  cycles_,
@@ -396,7 +397,7 @@ double ClaimedTask::bytes() const {
 
 void ClaimedTask::note_provenance(std::optional<std::uint64_t> hash) {
   TextMap& note = data_.provenance;
-  const Work work = engine_->work();
+  const WorkCounters work = engine_->work();
   const auto add = [&](const char* key, double now, double& counted) {
     note[key] = fmt::format("{:.17g}", number_at(note, key) + now - counted);
     counted = now;
@@ -406,10 +407,10 @@ void ClaimedTask::note_provenance(std::optional<std::uint64_t> hash) {
   add("work.measure_seconds", work.measure_seconds, counted_.measuring);
   add("work.updates", static_cast<double>(work.local_attempts + work.cluster_sites),
       counted_.updates);
-  add("work.activate_seconds", work.steps.activate, counted_.steps.activate);
-  add("work.label_seconds", work.steps.label, counted_.steps.label);
-  add("work.merge_seconds", work.steps.merge, counted_.steps.merge);
-  add("work.flip_seconds", work.steps.flip, counted_.steps.flip);
+  add("work.activate_seconds", work.phases.activate, counted_.phases.activate);
+  add("work.label_seconds", work.phases.label, counted_.phases.label);
+  add("work.merge_seconds", work.phases.merge, counted_.phases.merge);
+  add("work.flip_seconds", work.phases.flip, counted_.phases.flip);
   note_origin(note, *engine_, hash);
 }
 

@@ -3,8 +3,8 @@
 //   open      claimed or running; used by the thread of its group
 //   not open  a host thread writes its file, releases the lease and calls `done`
 //
-// A task may end early. It then calls `done` with the outcome held, lost, already (it was complete
-// before) or interrupted, or with an error in TaskResult::error.
+// A task may end early. It then calls `done` with the outcome held, lost, already_finished (it was
+// complete before) or interrupted, or with an error in TaskResult::error.
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,10 @@
 namespace rewise {
 
 // The next action of an engine: `cycles` cycles, usually followed by a measurement.
-struct Step {
+struct EngineCall {
   std::uint64_t cycles = 1;
   bool measured = false;
-  auto operator<=>(const Step&) const = default;
+  auto operator<=>(const EngineCall&) const = default;
 };
 
 // Runs a job on a host thread. The job holds `bytes` of memory until it ends.
@@ -69,8 +69,8 @@ class ClaimedTask {
   bool warming() const { return cycles_ < spec().warm_up.cycles; }
   EngineSpec engine_spec() const;
 
-  // Returns the next step and how often to repeat it; one engine call takes about `budget` cycles.
-  Step next(std::uint64_t budget, std::size_t& count) const;
+  // Returns the next call and how often to repeat it; one engine call takes about `budget` cycles.
+  EngineCall next_call(std::uint64_t budget, std::size_t& count) const;
   // Adds measurements of the engine. Call it before take() counts their cycles.
   void append(const Samples& some);
   void take(std::uint64_t cycles);
@@ -121,7 +121,7 @@ class ClaimedTask {
   // Stores the state in data_: none, the whole state, or (apart) the names of part files, which the
   // ranks write beside `file`.
   void pack(FinalState how, const std::filesystem::path& file = {});
-  void save_apart(const SavesApart& engine, const std::filesystem::path& file);
+  void save_in_parts(const SavesInParts& engine, const std::filesystem::path& file);
   FinalState saved_at_end() const;
   bool take_parts(TaskData& finished);
   void write_checkpoint(const TaskData& data);
@@ -152,7 +152,7 @@ class ClaimedTask {
   } checkpoint_;
   struct {
     double seconds = 0, updating = 0, measuring = 0, updates = 0;
-    ClusterSteps steps;
+    ClusterPhaseTimes phases;
   } counted_;  // already added to provenance
 };
 

@@ -36,7 +36,7 @@ struct DeviceRequest {
 };
 
 // Throws Error(usage) for "0-3"; the message shows the supported form.
-void refuse_range(std::string_view text, std::string_view part, std::string_view origin) {
+void reject_range(std::string_view text, std::string_view part, std::string_view origin) {
   const auto dash = part.find('-');
   if (dash == 0 || dash == std::string_view::npos) return;
   const auto first = whole_number(part.substr(0, dash)), last = whole_number(part.substr(dash + 1));
@@ -56,7 +56,7 @@ DeviceRequest parse_request(std::string_view text, std::string_view origin,
     bool joins = false;
     for (auto rest = text.substr(kPrefix.size());;) {
       const auto mark = rest.find_first_of(",+");
-      refuse_range(text, rest.substr(0, mark), origin);
+      reject_range(text, rest.substr(0, mark), origin);
       const auto index = static_cast<int>(
           parse_whole(rest.substr(0, mark), 0, 1023, fmt::format("{}: {}", origin, text)));
       append_once(all, index, fmt::format("{}: {}", origin, text), fmt::format("{}", index));
@@ -78,7 +78,7 @@ DeviceRequest parse_request(std::string_view text, std::string_view origin,
 }
 
 void check_team(std::string_view text, EngineKind engine, std::string_view origin, Teams teams) {
-  if (teams == Teams::refused) {
+  if (teams == Teams::rejected) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {}: only 'rewise run' and 'rewise bench' let several GPUs share "
                             "a replica (cuda:0,1 distributes tasks)",
@@ -122,7 +122,7 @@ DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& 
     return {{{"cpu", -1}}, fmt::format("auto: {}", why_not.substr(0, why_not.find(" (")))};
   }
   const auto first = std::find_if(report.devices.begin(), report.devices.end(), fit);
-  if (cpu_seconds < kGpuStart) {
+  if (cpu_seconds < kGpuStartSeconds) {
     return {{{"cpu", -1}},
             fmt::format("auto: the task takes about {:.1g} s on the CPU, less than the start of {}",
                         cpu_seconds, cuda_device(first->index).name)};
@@ -212,9 +212,9 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
 
 CudaReport report_for(std::string_view text, bool all) {
   if (text == "cpu") return {};
-  TriedDevices tried{all ? TriedDevices::Which::all : TriedDevices::Which::first};
+  DevicesToTest tried{all ? DevicesToTest::Which::all : DevicesToTest::Which::first};
   if (text.starts_with(kPrefix)) {
-    tried.which = TriedDevices::Which::listed;
+    tried.which = DevicesToTest::Which::listed;
     try {
       for (const auto& team : parse_request(text, "").listed) {
         tried.listed.insert(tried.listed.end(), team.begin(), team.end());

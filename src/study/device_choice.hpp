@@ -35,7 +35,7 @@ struct Device {
 Device cuda_device(int index);
 Device cuda_team(const std::vector<int>& indices);
 
-enum class Teams { refused, allowed };
+enum class Teams { rejected, allowed };
 
 struct DeviceChoice {
   std::vector<Device> devices;  // at least one
@@ -49,17 +49,18 @@ void check_device_words(std::string_view text, std::string_view origin, std::str
 
 // Returns the devices that the text requests. Throws Error(usage) as above, and Error(device) with
 // the reason and the usable devices if a requested one is unusable. `cpu_seconds`: expected CPU
-// time of the whole task or study (search/costs.hpp); `auto` stays on the CPU below kGpuStart.
+// time of the whole task or study (search/costs.hpp); `auto` stays on the CPU below
+// kGpuStartSeconds.
 DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::string_view origin,
-                            const CudaReport& report, Teams teams = Teams::refused,
+                            const CudaReport& report, Teams teams = Teams::rejected,
                             double cpu_seconds = std::numeric_limits<double>::infinity());
 // The same for a command that uses one device. Throws Error(usage) for several devices.
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
                            double cpu_seconds, const CudaReport& report,
-                           Teams teams = Teams::refused);
+                           Teams teams = Teams::rejected);
 // The same with the report of report_for(text).
 DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string_view origin,
-                           double cpu_seconds, Teams teams = Teams::refused);
+                           double cpu_seconds, Teams teams = Teams::rejected);
 
 // Returns cuda_report() of the listed devices, the first usable one, or all. It starts CUDA on
 // these devices, which requires memory and some tenths of a second. For "cpu" it starts nothing and
@@ -67,7 +68,7 @@ DeviceChoice choose_device(std::string_view text, EngineKind engine, std::string
 CudaReport report_for(std::string_view text, bool all = false);
 
 // Seconds until CUDA has started and the first graph is on the device (H200: 0.4).
-inline constexpr double kGpuStart = 0.5;
+inline constexpr double kGpuStartSeconds = 0.5;
 
 // Prints "device: cuda:0 (NVIDIA H200; ..)" to standard error if `reason` is not empty.
 void tell_device(const DeviceChoice& choice);

@@ -174,7 +174,7 @@ void check_compares_schedules(const Model& model, const std::string& origin,
 
 void check_compares_schedules(const Graph& graph, const std::string& origin,
                               const std::string& advice) {
-  const auto weights = graph.bond_weights();
+  const auto weights = graph.bond_couplings();
   const auto fields = graph.site_fields();
   const bool negative = std::ranges::any_of(weights, [](std::int32_t j) { return j < 0; });
   const bool field = std::ranges::any_of(fields, [](std::int32_t h) { return h != 0; });
@@ -236,10 +236,10 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
 }
 
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
-  const std::uint64_t word = traits(engine).word;
+  const std::uint64_t word = traits(engine).replica_multiple;
   if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
   const auto any_number = [](const EngineTraits& other) {
-    return other.studies && other.word == 1;
+    return other.studies && other.replica_multiple == 1;
   };
   throw Error(
       ExitCode::usage,

@@ -54,7 +54,7 @@ void check_model(EngineKind engine, const Model& model, const std::string& origi
 // m. `advice`: what to do.
 void check_compares_schedules(const Model& model, const std::string& origin,
                               const std::string& advice = "give a schedule, such as 1:0");
-// The same for the couplings and fields of a file (Graph::bond_weights()): negative ones.
+// The same for the couplings and fields of a file (Graph::bond_couplings()): negative ones.
 void check_compares_schedules(const Graph& graph, const std::string& origin,
                               const std::string& advice = "give a schedule, such as 1:0");
 // Throws Error(usage) if the model's key `on` or `shortcut_strength` has no effect: without
@@ -73,7 +73,7 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
 // Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;
 // returns any other text unchanged.
 std::string engine_name_now(const std::string& text, const std::string& origin);
-// Throws Error(usage) unless `replicas` is a multiple of EngineTraits::word.
+// Throws Error(usage) unless `replicas` is a multiple of EngineTraits::replica_multiple.
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 
 }  // namespace rewise

@@ -82,18 +82,18 @@ void check_task_engine(const TaskSpec& spec, const SettingNames& names) {
     return !engine.regular_only && has(engine.kind, spec.model) &&
            (shared_ranks() == nullptr || shares_replicas(engine));
   };
-  const auto refuse = [&](const std::string& what, const char* more = "") {
+  const auto reject = [&](const std::string& what, const char* more = "") {
     throw Error(
         ExitCode::usage,
         fmt::format("{}: the {} engine supports Metropolis and Glauber sweeps of Ising "
                     "spins on regular lattices only (use {}{})",
                     what, to_string(spec.engine), names.with("engine", names_with(able)), more));
   };
-  if (spec.graph.p > 0) refuse(fmt::format("p = {}", spec.graph.p));
-  if (spec.imported != nullptr) refuse("an imported graph");
-  if (!has(spec.engine, spec.model)) refuse(fmt::format("model {}", to_string(spec.model.kind)));
+  if (spec.graph.p > 0) reject(fmt::format("p = {}", spec.graph.p));
+  if (spec.imported != nullptr) reject("an imported graph");
+  if (!has(spec.engine, spec.model)) reject(fmt::format("model {}", to_string(spec.model.kind)));
   if (spec.schedule.cluster > 0) {
-    refuse(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
+    reject(fmt::format("schedule {} with cluster updates", to_string(spec.schedule)),
            ", or a schedule such as 1:0");
   }
   factory(spec.engine).check_extents(spec.graph.extents);

@@ -16,7 +16,7 @@ namespace {
 
 // Whether the graph's file gives couplings of one size and no fields, so that they can cancel.
 bool cancels(const Graph& graph) {
-  const auto weights = graph.bond_weights();
+  const auto weights = graph.bond_couplings();
   const auto differs = [&](std::int32_t j) { return std::abs(j) != std::abs(weights.front()); };
   return std::ranges::none_of(weights, differs) &&
          std::ranges::all_of(graph.site_fields(), [](std::int32_t h) { return h == 0; });

@@ -49,15 +49,15 @@ int host_threads(int threads) { return memory_room().bytes < 1u << 30 ? 0 : thre
 
 // Lists all damaged results: those that tasks reported and every other file of the folder with a
 // wrong digest, so that a single run reports all of them.
-std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> said) {
+std::string damaged_text(const std::filesystem::path& folder, std::vector<std::string> messages) {
   std::error_code error;
   std::filesystem::directory_iterator entry(folder / "tasks", error), end;
   for (; !error && entry != end; entry.increment(error)) {
     const std::filesystem::path& file = entry->path();
     const std::string name = file.string();
-    if (file.extension() != ".h5" || std::any_of(said.begin(), said.end(), [&](const auto& line) {
-          return line.find(name) != std::string::npos;
-        })) {
+    if (file.extension() != ".h5" ||
+        std::any_of(messages.begin(), messages.end(),
+                    [&](const auto& line) { return line.find(name) != std::string::npos; })) {
       continue;
     }
     const SealedRead read = read_sealed(file);
@@ -65,13 +65,13 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
         read_sealed(previous_path(file)).state == SealState::good) {
       continue;
     }
-    said.push_back(fmt::format("{} ({})", name, read.problem));
+    messages.push_back(fmt::format("{} ({})", name, read.problem));
   }
   return fmt::format(
       "{} damaged: {}; all other available tasks are done (--recompute-damaged sets damaged "
       "files aside and computes them again)",
-      said.size() == 1 ? "a result is" : fmt::format("{} results are", said.size()),
-      fmt::join(said, "; "));
+      messages.size() == 1 ? "a result is" : fmt::format("{} results are", messages.size()),
+      fmt::join(messages, "; "));
 }
 
 }  // namespace
@@ -79,9 +79,10 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
 // The tasks of one call of run(). Constant members are read without the executor's lock; the
 // handler is called only until run() returns.
 struct Executor::List {
-  List(std::vector<StudyTask> all, const StopToken& token, Progress& show, const TaskHandler& take)
+  List(std::vector<PlannedTask> all, const StopToken& token, Progress& show,
+       const TaskHandler& take)
       : tasks(std::move(all)), stop(token), progress(show), handle(take), missing(tasks.size()) {
-    for (const StudyTask& task : tasks) ids.push_back(task_id(task.spec));
+    for (const PlannedTask& task : tasks) ids.push_back(task_id(task.spec));
     pending.resize(tasks.size());
     std::iota(pending.begin(), pending.end(), std::size_t{0});
     // The longest tasks start first, so that no long task runs alone at the end.
@@ -96,14 +97,14 @@ struct Executor::List {
   // True once all results except those of damaged tasks were passed on.
   bool is_done() const { return missing == damaged.size(); }
 
-  const std::vector<StudyTask> tasks;
+  const std::vector<PlannedTask> tasks;
   const StopToken stop;
   Progress& progress;
   const TaskHandler& handle;
   std::vector<std::string> ids;      // [tasks]
   std::vector<std::size_t> pending;  // waiting tasks; taken from the back
   std::size_t lanes = 1;             // groups that run on a device at once
-  Budget::Plan plan;
+  AdmissionControl::Plan plan;
   double left = 0;                // expected seconds of waiting tasks
   double share = 0;               // expected seconds of all tasks, divided by the number of slots
   std::size_t missing;            // results
@@ -118,7 +119,7 @@ struct Executor::List {
   std::string holder, waits_for;     // owner of a task that was held, and the label of that task
   std::optional<Clock::time_point>
       waiting_since;  // set while only tasks of other processes are left
-  Clock::time_point told, retry_at;
+  Clock::time_point last_message, retry_at;
 };
 
 // Takes the next group. On a CUDA device, it contains several tasks of one shape, but leaves enough
@@ -128,19 +129,20 @@ std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t dev
   const bool shortest = !on_cpu && first_groups < devices;
   ++first_groups;
   if (shortest) std::ranges::reverse(pending);
-  const StudyTask& first = tasks[pending.back()];
+  const PlannedTask& first = tasks[pending.back()];
   // A group has at most the seconds of a slot's share of all work and of a device's share of the
   // remaining work. It has at most half of the tasks that remain per slot, so that the first files
-  // are written while the last tasks are measured. If series are small, size.least overrides this.
+  // are written while the last tasks are measured. If series are small, size.min_tasks overrides
+  // this.
   const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
   const GroupSize size = group_size(first.spec);
   const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);
-  const std::size_t most = on_cpu ? 1 : std::clamp(half, size.least, size.most);
+  const std::size_t most = on_cpu ? 1 : std::clamp(half, size.min_tasks, size.max_tasks);
   std::vector<std::size_t> group;
   double seconds = 0;
   for (std::size_t k = pending.size(); k-- > 0 && group.size() < most;) {
-    if (seconds >= most_seconds && group.size() >= size.fewest) break;
-    const StudyTask& task = tasks[pending[k]];
+    if (seconds >= most_seconds && group.size() >= size.worthwhile_tasks) break;
+    const PlannedTask& task = tasks[pending[k]];
     if (!group.empty() && !run_together(first.spec, task.spec)) continue;
     group.push_back(pending[k]);
     seconds += task.seconds;
@@ -155,7 +157,7 @@ Executor::Executor(const StudyFolder& folder, std::vector<int> devices, int thre
     : folder_(folder),
       devices_(std::move(devices)),
       on_cpu_(devices_.front() < 0),
-      budget_(devices_, threads),
+      admission_(devices_, threads),
       host_(host_threads(threads)) {}
 
 Executor::~Executor() {
@@ -189,7 +191,7 @@ void Executor::rethrow() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+std::size_t Executor::run(std::vector<PlannedTask> tasks, const StopToken& stop, Progress& progress,
                           const TaskHandler& handle) {
   if (tasks.empty()) return 0;
   const auto list = std::make_shared<List>(std::move(tasks), stop, progress, handle);
@@ -259,15 +261,15 @@ std::size_t Executor::run(std::vector<StudyTask> tasks, const StopToken& stop, P
 // Waits until no group exists. This includes groups of lists that still run: all lists share one
 // stop request and one failure.
 void Executor::drain(std::unique_lock<std::mutex>& lock) {
-  while (budget_.groups() > 0) {
+  while (admission_.groups() > 0) {
     changed_.notify_all();
     if (workers_.empty()) {
       lock.unlock();
-      work([this] { return budget_.groups() == 0; });
+      work([this] { return admission_.groups() == 0; });
       lock.lock();
       continue;
     }
-    changed_.wait(lock, [this] { return budget_.groups() == 0; });
+    changed_.wait(lock, [this] { return admission_.groups() == 0; });
   }
 }
 
@@ -276,10 +278,10 @@ void Executor::drain(std::unique_lock<std::mutex>& lock) {
 void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
   while (true) {
     try {
-      list.plan = budget_.plan(list.tasks, list.lanes);
+      list.plan = admission_.plan(list.tasks, list.lanes);
       break;
     } catch (const Error&) {
-      if (budget_.groups() == 0) throw;
+      if (admission_.groups() == 0) throw;
     }
     drain(lock);
     rethrow();
@@ -293,7 +295,7 @@ void Executor::admit(List& list, std::unique_lock<std::mutex>& lock) {
 // Call under the lock. If no thread can be started, existing workers or the caller of run() do the
 // work. There are no more workers than CPU threads, because each one has a memory arena.
 void Executor::start_worker() {
-  if (idle_ > 0 || (on_cpu_ && workers_.size() >= static_cast<std::size_t>(budget_.threads()))) {
+  if (idle_ > 0 || (on_cpu_ && workers_.size() >= static_cast<std::size_t>(admission_.threads()))) {
     return;
   }
   try {
@@ -346,9 +348,9 @@ Executor::Action Executor::next_action() {
     action.kind = over ? Action::Kind::drop : Action::Kind::run;
     if (!over) {
       ++entry->list->running[device];
-      budget_.begin(device);
+      admission_.begin(device);
       entry->group->set_device(device);
-      if (!on_cpu_) budget_.reserve_device(device, entry->on_device);
+      if (!on_cpu_) admission_.reserve_device(device, entry->on_device);
     }
     --entry->list->ready;
     action.entry.splice(action.entry.end(), ready_, entry);
@@ -363,7 +365,7 @@ Executor::Action Executor::next_action() {
     entry.list = list;
     entry.must_run = !action.ahead;
     entry.host = list->plan.task_bytes * static_cast<double>(action.tasks.size());
-    budget_.reserve_host(entry.host);
+    admission_.reserve_host(entry.host);
     ++list->preparing;
     break;
   }
@@ -376,28 +378,28 @@ bool Executor::may_prepare(const List& list) {
     return false;
   }
   if (on_cpu_) {
-    const auto threads = static_cast<std::size_t>(budget_.threads());
-    std::size_t claimed = budget_.running() + ready_.size();
+    const auto threads = static_cast<std::size_t>(admission_.threads());
+    std::size_t claimed = admission_.running() + ready_.size();
     for (const ListPtr& other : lists_) claimed += other->preparing;
     if (claimed >= threads) return false;
-    if (budget_.groups() >= kGroupsPerThread * threads) return false;
+    if (admission_.groups() >= kGroupsPerThread * threads) return false;
   } else if (list.ready + list.preparing >= list.plan.slots) {
     return false;
   }
-  return budget_.host_fits(list.plan.group_bytes);
+  return admission_.host_fits(list.plan.group_bytes);
 }
 
 // Returns a device where a prepared group may run now, or kNoDevice.
 int Executor::free_device(const Entry& entry) {
   if (on_cpu_) {
-    return budget_.running() < static_cast<std::size_t>(budget_.threads()) ? -1 : kNoDevice;
+    return admission_.running() < static_cast<std::size_t>(admission_.threads()) ? -1 : kNoDevice;
   }
   List& list = *entry.list;
   int best = kNoDevice;
   for (const int device : devices_) {
     if (list.running[device] >= list.lanes) continue;
-    if (best != kNoDevice && budget_.running(device) >= budget_.running(best)) continue;
-    if (budget_.device_fits(device, entry.on_device)) best = device;
+    if (best != kNoDevice && admission_.running(device) >= admission_.running(best)) continue;
+    if (admission_.device_fits(device, entry.on_device)) best = device;
   }
   return best;
 }
@@ -419,7 +421,7 @@ void Executor::prepare(Action& action) {
   const ListPtr list = entry.list;
   const auto release = [this, host = entry.host] {
     const std::lock_guard lock(mutex_);
-    budget_.release_host(host);
+    admission_.release_host(host);
     changed_.notify_all();
   };
   std::shared_ptr<void> reserved(nullptr, [release](void*) { release(); });
@@ -439,12 +441,12 @@ void Executor::prepare(Action& action) {
     if (found[k] == 0) jobs.push_back(job(list, action.tasks[k]));
   }
   if (jobs.empty()) return;
-  TaskRun run;
+  TaskRunOptions run;
   run.engine.device = devices_.front();
   const int slots = static_cast<int>(list->plan.slots);
-  const int most = on_cpu_ ? budget_.threads() : std::max(1, budget_.threads() / slots);
+  const int most = on_cpu_ ? admission_.threads() : std::max(1, admission_.threads() / slots);
   run.engine.threads = useful_threads(jobs.front().spec, most);
-  if (on_cpu_) run.engine.threads_now = &budget_.threads_each();
+  if (on_cpu_) run.engine.threads_now = &admission_.threads_each();
   run.stop = list->stop;
   run.checkpoint = folder_.config().checkpoint;
   // The group exists until its files are written, because jobs of host threads refer to it.
@@ -471,16 +473,16 @@ void Executor::run_group(Action& action) {
   const int device = entry.group->device();
   const std::shared_ptr<void> ended(nullptr, [&](void*) {
     const std::lock_guard lock(mutex_);
-    budget_.end(device);
+    admission_.end(device);
     --list->running[device];
-    if (!on_cpu_) budget_.release_device(device, entry.on_device);
+    if (!on_cpu_) admission_.release_device(device, entry.on_device);
   });
   entry.group->run();
 }
 
 // Passes on the result of a finished file. Returns false if there is none.
 bool Executor::look_for_result(List& list, std::size_t index) {
-  const StudyTask& task = list.tasks[index];
+  const PlannedTask& task = list.tasks[index];
   const std::string& id = list.ids[index];
   const TaskPaths paths = task_paths(folder_.path(), id);
   {
@@ -504,7 +506,7 @@ bool Executor::look_for_result(List& list, std::size_t index) {
 }
 
 TaskJob Executor::job(const ListPtr& list, std::size_t index) {
-  const StudyTask& task = list->tasks[index];
+  const PlannedTask& task = list->tasks[index];
   const StudyConfig& config = folder_.config();
   TaskJob job;
   job.spec = task.spec;
@@ -541,7 +543,7 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
 
 // Handles the end of a task in its group.
 void Executor::close(List& list, std::size_t index, double reported, TaskResult&& result) {
-  const StudyTask& task = list.tasks[index];
+  const PlannedTask& task = list.tasks[index];
   if (result.error) {
     try {
       std::rethrow_exception(result.error);
@@ -587,7 +589,7 @@ void Executor::close(List& list, std::size_t index, double reported, TaskResult&
       if (written && !list.stop.stop_requested()) start_packing();
       return;
     }
-    case TaskOutcome::already:
+    case TaskOutcome::already_finished:
       result.data.state = {};
       return take_result(list, index, reported, std::move(result.data));
   }
@@ -628,9 +630,11 @@ void Executor::wait_for_holders(List& list) {
     if (list.held_in_a_row == 0 || list.held_in_a_row < list.pending.size()) return;
     const auto now = Clock::now();
     list.retry_at = now + kRetry;
-    if (!list.waiting_since) list.told = *(list.waiting_since = now);
-    if (now - list.told < (list.told == *list.waiting_since ? kFirstWord : kNextWords)) return;
-    list.told = now;
+    if (!list.waiting_since) list.last_message = *(list.waiting_since = now);
+    if (now - list.last_message <
+        (list.last_message == *list.waiting_since ? kFirstWord : kNextWords))
+      return;
+    list.last_message = now;
     const std::chrono::duration<double> waited = now - *list.waiting_since;
     word = fmt::format("waiting for {} ({} so far): other processes compute {}, such as {}",
                        list.holder, duration_text(waited.count()),

@@ -17,9 +17,9 @@
 // run, and host threads (host_threads.hpp) write the files of the previous one. A worker that
 // begins an action starts another worker if none is idle.
 //
-// Admission (Budget): a group is claimed if its estimated host memory fits. It runs if a CPU thread
-// is free, or if the list has a free lane on a device with enough memory. A group that is alone is
-// always admitted.
+// Admission (AdmissionControl): a group is claimed if its estimated host memory fits. It runs if a
+// CPU thread is free, or if the list has a free lane on a device with enough memory. A group that
+// is alone is always admitted.
 //
 // Locks: one mutex protects queue, budget and bookkeeping. Engines, files and handlers run without
 // it. Results do not depend on threads, groups, devices or the order of actions.
@@ -48,7 +48,7 @@
 
 namespace rewise {
 
-struct StudyTask {
+struct PlannedTask {
   TaskSpec spec;
   std::string label;   // "p = 0.01, 64x64, graph 3"
   double seconds = 0;  // expected on one core; the unit of the progress line
@@ -77,7 +77,7 @@ class Executor {
   // Thread-safe: concurrent calls share workers and devices, and an error in one fails all. Throws
   // Error(interrupted) on a stop request, once every running task has written a checkpoint;
   // Error(device) if a single task exceeds the memory; Error(data) listing damaged results.
-  std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+  std::size_t run(std::vector<PlannedTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
   // Stops all workers after the groups in flight and makes run() rethrow this exception.
   void fail(std::exception_ptr what);
@@ -134,7 +134,7 @@ class Executor {
   std::exception_ptr failure_;
   std::atomic<bool> failed_ = false;
   bool ended_ = false, told_memory_ = false;
-  Budget budget_;
+  AdmissionControl admission_;
   std::list<ListPtr> lists_;  // calls of run() that have not returned
   std::list<Entry> ready_;
   std::multiset<std::string> writing_;             // tasks with a result but no file yet

@@ -15,9 +15,10 @@ namespace {
 // Houdayer moves couple replicas (0, 2) and (1, 3) of each four consecutive ones. The halves never
 // split a couple.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
-                        const SampleUnits& units, Dependence dependence) {
+                        const SampleUnits& units, ReplicaDependence dependence) {
   const Eigen::Index count = bond_sums.cols();
-  if (dependence != Dependence::none && count <= 4) {  // two couples, or one and a single replica
+  if (dependence != ReplicaDependence::none &&
+      count <= 4) {  // two couples, or one and a single replica
     const auto some = [&](const std::vector<Eigen::Index>& columns) {
       const IntSeries energies = bond_sums(Eigen::all, columns),
                       moments = magnetisations(Eigen::all, columns);
@@ -28,7 +29,7 @@ Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magne
     return (some({0, 2}) - some(last)) / 2;
   }
   const Eigen::Index half =
-      dependence == Dependence::none ? count / 2 : std::max<Eigen::Index>(count / 8, 1) * 4;
+      dependence == ReplicaDependence::none ? count / 2 : std::max<Eigen::Index>(count / 8, 1) * 4;
   const Eigen::Index rest = count - half;
   return (mean_moments(bond_sums.leftCols(half), magnetisations.leftCols(half), units, nullptr,
                        dependence) -
@@ -84,11 +85,11 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.tau_bound = Eigen::ArrayXd::Zero(count);
   sample.in_field = is_in_field(data);
   sample.discarded = discard;
-  sample.halves = halves_of(data, 0, data.bond_sum.time());
+  sample.halves = hot_cold_difference(data, 0, data.bond_sum.time());
   sample.exchange = exchange_result(data);
   sample.cluster_fraction.resize(count);
   const auto of_start = replicas_by_start(data);
-  const Dependence dependence = dependence_of(data);
+  const ReplicaDependence dependence = dependence_of(data);
   const double every = configured(data, "sampling.every", 1);
   const double dropped = configured(data, "sampling.warm_up", 0) +
                          configured(data, "sampling.equilibrate", 0) +
@@ -128,11 +129,11 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
       const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
       sample.improved.conservativeResize(count, 2);
-      sample.improved_thermal.conservativeResize(count, 2);
+      sample.improved_thermal_noise.conservativeResize(count, 2);
       sample.improved.row(row) = difference.colwise().mean();
-      sample.improved_thermal.row(row) = (difference.bottomRows(rest).colwise().mean() -
-                                          difference.topRows(half).colwise().mean()) /
-                                         2;
+      sample.improved_thermal_noise.row(row) = (difference.bottomRows(rest).colwise().mean() -
+                                                difference.topRows(half).colwise().mean()) /
+                                               2;
     }
     if (const OverlapRows overlaps = overlap_rows_of(data, k); overlaps.rows() > 0) {
       sample.overlaps.conservativeResize(count, Eigen::NoChange);
@@ -154,28 +155,28 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
     if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
     if (thermal && bond_sums.cols() > 1) {
-      sample.simulated_thermal.conservativeResize(count, kMomentCount);
-      sample.simulated_thermal.row(row) =
+      sample.simulated_thermal_noise.conservativeResize(count, kMomentCount);
+      sample.simulated_thermal_noise.row(row) =
           half_difference(bond_sums, magnetisations, units, dependence).transpose();
     }
   }
-  sample.fine.resize(grid.size(), kMomentCount);
+  sample.fine_grid.resize(grid.size(), kMomentCount);
   if (energies != nullptr) {
     constexpr Eigen::Index blocks = 4;
     const MultiHistogram histogram(inputs, units, blocks);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
-      sample.fine.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
+      sample.fine_grid.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
     }
     sample.peaks = peaks_of_graph(histogram, *energies);
   } else if (grid.size() > 0) {
     const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
     const bool halves = histogram.blocks() == 2;
-    if (halves) sample.thermal.resize(grid.size(), kMomentCount);
+    if (halves) sample.thermal_noise.resize(grid.size(), kMomentCount);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
       const double beta = 1 / grid(k);
-      sample.fine.row(k) = histogram.moments(beta).transpose();
+      sample.fine_grid.row(k) = histogram.moments(beta).transpose();
       if (!halves) continue;
-      sample.thermal.row(k) =
+      sample.thermal_noise.row(k) =
           (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
     }
   }
@@ -185,12 +186,12 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   return sample;
 }
 
-MomentTable fine_table(const SizeSamples& samples) {
-  return table_of(samples, samples.grid, &GraphSample::fine);
+MomentTable fine_grid_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::fine_grid);
 }
 
-MomentTable thermal_table(const SizeSamples& samples) {
-  return table_of(samples, samples.grid, &GraphSample::thermal);
+MomentTable thermal_noise_table(const SizeSamples& samples) {
+  return table_of(samples, samples.grid, &GraphSample::thermal_noise);
 }
 
 MomentTable simulated_table(const SizeSamples& samples, const std::vector<double>& temperatures) {
@@ -204,9 +205,9 @@ MomentTable staggered_table(const SizeSamples& samples, const std::vector<double
   return table_of(samples, as_array(temperatures), &GraphSample::staggered);
 }
 
-MomentTable simulated_thermal_table(const SizeSamples& samples,
-                                    const std::vector<double>& temperatures) {
-  return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal);
+MomentTable simulated_thermal_noise_table(const SizeSamples& samples,
+                                          const std::vector<double>& temperatures) {
+  return table_of(samples, as_array(temperatures), &GraphSample::simulated_thermal_noise);
 }
 
 namespace {
@@ -244,7 +245,7 @@ void add_improved(const SizeSamples& samples, ControlVariates& known) {
       for (Eigen::Index g = 0; g < graphs; ++g) {
         const GraphSample& graph = samples.graphs[static_cast<std::size_t>(g)];
         known.x(g, k) += weight * graph.improved(t, o);
-        known.noise(g, k) += weight * graph.improved_thermal(t, o);
+        known.noise(g, k) += weight * graph.improved_thermal_noise(t, o);
       }
     }
   }

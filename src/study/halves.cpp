@@ -34,7 +34,7 @@ constexpr Eigen::Index kEnergyOf = 0, kAbsM = 1, kM = 3;  // compared observable
 // Steps of the time averages of e, |m|, m^2 and m over `times` measurements: one spin flip in one
 // of them changes the sums of bonds and of spins by about 2.
 Eigen::Array4d steps_of(const SampleUnits& units, double abs_m, double times) {
-  const double of_m = 2 / units.order;
+  const double of_m = 2 / units.max_magnetisation;
   return Eigen::Array4d(2 / units.sites, of_m, 2 * abs_m * of_m, of_m) / times;
 }
 
@@ -48,7 +48,7 @@ std::string_view compared_name(Eigen::Index observable) {
 
 Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, bool in_field, Eigen::Index first,
-                              Eigen::Index count, Dependence dependence) {
+                              Eigen::Index count, ReplicaDependence dependence) {
   Eigen::ArrayXXd means(bond_sums.cols(), compared_observables(in_field));
   for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
     Eigen::ArrayXd e, m;
@@ -67,7 +67,7 @@ Start start_of(const TaskData& data) {
 }
 
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
-                                                           Dependence dependence) {
+                                                           ReplicaDependence dependence) {
   const Start start = start_of(data);
   std::array<std::vector<Eigen::Index>, 2> of_start;
   const Eigen::Index members = members_of(dependence, static_cast<Eigen::Index>(data.replicas));
@@ -148,28 +148,30 @@ bool travelled_before(const TaskData& task, double dropped) {
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
 
-std::vector<BesideRefused> beside_refused(std::span<const double> temperatures,
-                                          const std::vector<double>& refused) {
-  std::vector<BesideRefused> beside;
-  if (refused.empty()) return beside;
-  const double warmest = std::ranges::max(refused);
+std::vector<AffectedTemperature> affected_temperatures(std::span<const double> temperatures,
+                                                       const std::vector<double>& rejected) {
+  std::vector<AffectedTemperature> beside;
+  if (rejected.empty()) return beside;
+  const double warmest = std::ranges::max(rejected);
   double next = std::numeric_limits<double>::infinity();
   for (const double t : temperatures) {
     if (t > warmest) next = std::min(next, t);
   }
   for (std::size_t k = 0; k < temperatures.size(); ++k) {
     const double t = temperatures[k];
-    if (t <= next && std::ranges::find(refused, t) == refused.end()) beside.push_back({k, warmest});
+    if (t <= next && std::ranges::find(rejected, t) == rejected.end())
+      beside.push_back({k, warmest});
   }
   return beside;
 }
 
-Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count) {
+HotColdDifference hot_cold_difference(const TaskData& data, std::uint64_t first,
+                                      std::uint64_t count) {
   const SampleUnits units = units_of(data);
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
-  const Dependence dependence = dependence_of(data);
+  const ReplicaDependence dependence = dependence_of(data);
   const auto of_start = replicas_by_start(data, dependence);
-  Halves halves;
+  HotColdDifference halves;
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
   const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
@@ -204,13 +206,13 @@ Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count)
   return halves;
 }
 
-Halves at_temperature(const Halves& halves, Eigen::Index t) {
+HotColdDifference at_temperature(const HotColdDifference& halves, Eigen::Index t) {
   if (halves.difference.rows() == 0) return {};
   return {halves.difference.row(t), halves.variance.row(t), halves.dof};
 }
 
-HotCold compare_halves(std::span<const Halves> graphs, double level) {
-  HotCold result;
+HotColdTest compare_halves(std::span<const HotColdDifference> graphs, double level) {
+  HotColdTest result;
   result.level = level;
   double smallest = 1;                // p-value so far
   double largest_z = -1, of_dof = 0;  // |z| and dof of the last p-value computed
@@ -230,7 +232,7 @@ HotCold compare_halves(std::span<const Halves> graphs, double level) {
   };
   Eigen::ArrayXXd difference, variance;
   double dof = 0;
-  for (const Halves& graph : graphs) {
+  for (const HotColdDifference& graph : graphs) {
     if (graph.difference.rows() == 0) continue;
     if (dof == 0) {
       difference = variance =

@@ -40,7 +40,7 @@ std::string_view compared_name(Eigen::Index observable);
 
 // The halves of one graph, [T, compared_observables()]. No rows if the task has fewer than two
 // replicas of either start.
-struct Halves {
+struct HotColdDifference {
   Eigen::ArrayXXd difference;  // mean of the hot replicas minus that of the cold ones
   Eigen::ArrayXXd variance;    // variance of the difference, from the spread of the replicas
   double dof = 0;              // degrees of freedom of that variance
@@ -51,14 +51,15 @@ struct Halves {
 // (coupled.hpp).
 Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
                               const SampleUnits& units, bool in_field, Eigen::Index first,
-                              Eigen::Index count, Dependence dependence = Dependence::none);
+                              Eigen::Index count,
+                              ReplicaDependence dependence = ReplicaDependence::none);
 
 // How the replicas of a task file started.
 Start start_of(const TaskData& data);
 
 // Indices of the replicas, or members, with cold start, and of those with hot start.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
-    const TaskData& data, Dependence dependence = Dependence::none);
+    const TaskData& data, ReplicaDependence dependence = ReplicaDependence::none);
 
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kMinGroup = 8;
@@ -91,21 +92,22 @@ bool travelled_before(const TaskData& task, double dropped);
 
 // With replica exchange, a temperature that is not in equilibrium affects others. Colder ones reach
 // equilibrium only by way of it, and the next warmer one receives its spins in every cycle. Returns
-// the indices of these temperatures, each with one of the `refused` ones that affects it.
-struct BesideRefused {
+// the indices of these temperatures, each with one of the `rejected` ones that affects it.
+struct AffectedTemperature {
   std::size_t index = 0;
-  double refused = 0;  // temperature
+  double rejected = 0;  // temperature
 };
-std::vector<BesideRefused> beside_refused(std::span<const double> temperatures,
-                                          const std::vector<double>& refused);
+std::vector<AffectedTemperature> affected_temperatures(std::span<const double> temperatures,
+                                                       const std::vector<double>& rejected);
 
 // The halves over the measurements [first, first + count).
-Halves halves_of(const TaskData& data, std::uint64_t first, std::uint64_t count);
+HotColdDifference hot_cold_difference(const TaskData& data, std::uint64_t first,
+                                      std::uint64_t count);
 
 // The halves at the temperature with index t.
-Halves at_temperature(const Halves& halves, Eigen::Index t);
+HotColdDifference at_temperature(const HotColdDifference& halves, Eigen::Index t);
 
-struct HotCold {
+struct HotColdTest {
   bool agree = true;
   double worst_z = 0;  // of the least probable comparison: hot minus cold in standard errors
   std::string_view observable;       // its observable: "energy", "abs_magnetisation", ..
@@ -113,6 +115,7 @@ struct HotCold {
   double level = kEquilibriumLevel;  // joint level of all comparisons
 };
 
-HotCold compare_halves(std::span<const Halves> graphs, double level = kEquilibriumLevel);
+HotColdTest compare_halves(std::span<const HotColdDifference> graphs,
+                           double level = kEquilibriumLevel);
 
 }  // namespace rewise

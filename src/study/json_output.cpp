@@ -38,21 +38,21 @@ bool nested_too_deep(std::string_view text) {
 
 }  // namespace
 
-std::string kept_text(Json json, int indent) {
+std::string sealed_text(Json json, int indent) {
   json.erase(kDigest);
   json[kDigest] = digest_of(json);
   return json.dump(indent) + "\n";
 }
 
-KeptJson parse_kept(std::string_view text) {
+SealedJson parse_sealed_json(std::string_view text) {
   if (nested_too_deep(text)) return {};
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return {};
-  if (!json.contains(kDigest)) return {KeptState::unsealed, std::move(json)};
+  if (!json.contains(kDigest)) return {JsonSeal::unsealed, std::move(json)};
   const Json digest = json[kDigest];
   json.erase(kDigest);
   if (digest != digest_of(json)) return {};
-  return {KeptState::good, std::move(json)};
+  return {JsonSeal::good, std::move(json)};
 }
 
 Json number_json(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }

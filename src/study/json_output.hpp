@@ -23,11 +23,11 @@ namespace rewise {
 // null value an object, or push_back() makes it an array, and that allocation fails, the destructor
 // dereferences a null pointer. This allocator therefore reserves memory for 16 empty containers:
 // the allocation of the container succeeds, and that of its content throws.
-struct KeptForJson {
+struct ReservedBlock {
   alignas(std::max_align_t) std::byte bytes[32];
   std::atomic<bool> taken{false};
 };
-inline std::array<KeptForJson, 16> kept_for_json;
+inline std::array<ReservedBlock, 16> reserved_blocks;
 
 template <class T>
 struct JsonMemory {
@@ -41,15 +41,15 @@ struct JsonMemory {
     try {
       return std::allocator<T>().allocate(n);
     } catch (const std::bad_alloc&) {
-      if (!container || n * sizeof(T) > sizeof KeptForJson::bytes) throw;
-      for (KeptForJson& kept : kept_for_json) {
+      if (!container || n * sizeof(T) > sizeof ReservedBlock::bytes) throw;
+      for (ReservedBlock& kept : reserved_blocks) {
         if (!kept.taken.exchange(true)) return reinterpret_cast<T*>(kept.bytes);
       }
       throw;
     }
   }
   void deallocate(T* at, std::size_t n) {
-    for (KeptForJson& kept : kept_for_json) {
+    for (ReservedBlock& kept : reserved_blocks) {
       if (reinterpret_cast<std::byte*>(at) == kept.bytes) return void(kept.taken = false);
     }
     std::allocator<T>().deallocate(at, n);
@@ -62,13 +62,13 @@ using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::strin
 
 // JSON files that later processes read as input. Their last key is a digest of the content, which
 // detects damage.
-enum class KeptState { good, unsealed, damaged };  // unsealed: JSON without a digest
-struct KeptJson {
-  KeptState state = KeptState::damaged;
+enum class JsonSeal { good, unsealed, damaged };  // unsealed: JSON without a digest
+struct SealedJson {
+  JsonSeal state = JsonSeal::damaged;
   Json json;  // null if damaged
 };
-std::string kept_text(Json json, int indent = 2);  // adds the digest; ends in a newline
-KeptJson parse_kept(std::string_view text);        // accepts any text without throwing
+std::string sealed_text(Json json, int indent = 2);   // adds the digest; ends in a newline
+SealedJson parse_sealed_json(std::string_view text);  // accepts any text without throwing
 
 // null if not finite.
 Json number_json(double x);

@@ -184,7 +184,7 @@ double MemoryNeed::of_task() const {
   return graph + series + std::max(build, engine + std::max(working, saving));
 }
 
-double MemoryNeed::most() const { return kProcess + of_task(); }
+double MemoryNeed::of_process() const { return kProcess + of_task(); }
 
 double series_bytes(const TaskSpec& spec) {
   const Sizes s = sizes_of(spec);
@@ -272,8 +272,8 @@ std::string bytes_text(double bytes) {
 
 std::string need_text(const MemoryNeed& need) {
   const bool saving = need.saving > need.working;  // the two never coincide
-  return fmt::format("about {} (graph {}, engine {}, {} {}, series {})", bytes_text(need.most()),
-                     bytes_text(need.graph), bytes_text(need.engine),
+  return fmt::format("about {} (graph {}, engine {}, {} {}, series {})",
+                     bytes_text(need.of_process()), bytes_text(need.graph), bytes_text(need.engine),
                      saving ? "writing its state" : "updates",
                      bytes_text(saving ? need.saving : need.working), bytes_text(need.series));
 }

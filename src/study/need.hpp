@@ -19,8 +19,8 @@ struct MemoryNeed {
   double series = 0;
   double device = 0;  // on a CUDA device, including its share of engine and working
 
-  double of_task() const;  // maximum at one time, on the host
-  double most() const;     // including the program itself
+  double of_task() const;     // maximum at one time, on the host
+  double of_process() const;  // including the program itself
 };
 
 // Upper estimate of the bytes of a task's series in memory.

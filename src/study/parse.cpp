@@ -160,7 +160,7 @@ namespace {
 
 // Throws for "1.5-3.5", "1.5..3.5", "1.5 to 3.5", "1.5;3.5" and "1.5 3.5". The message shows how to
 // write two values and a range.
-void refuse_other_ranges(const std::string& text, std::string_view origin) {
+void reject_other_ranges(const std::string& text, std::string_view origin) {
   const auto is_number = [](std::string_view part) {
     double value = 0;
     const char* end = part.data() + part.size();
@@ -184,7 +184,7 @@ std::vector<double> parse_temperatures(std::string_view text, std::string_view o
   std::vector<double> temperatures;
   for (const std::string& part : split_list(text)) {
     const bool range = part.find(':') != std::string::npos;
-    if (!range && part.size() > 2) refuse_other_ranges(part, origin);
+    if (!range && part.size() > 2) reject_other_ranges(part, origin);
     for (const double t :
          range ? parse_steps(part, origin) : std::vector<double>{parse_number(part, origin)}) {
       if (!(t > 0)) {
@@ -220,7 +220,7 @@ void check_output_file(const std::filesystem::path& file, const char* option) {
   throw Error(ExitCode::io, fmt::format("{}: folder '{}' does not exist", option, folder.string()));
 }
 
-void refuse_overwriting(const std::filesystem::path& file, bool overwrite) {
+void reject_overwriting(const std::filesystem::path& file, bool overwrite) {
   if (overwrite || !file_exists(file)) return;
   throw Error(ExitCode::held,
               fmt::format("--out: '{}' already exists (--overwrite replaces it)", file.string()));

@@ -57,7 +57,7 @@ void make_output_folder(const std::string& folder);
 // Throws Error(io) if the folder for an option's file does not exist.
 void check_output_file(const std::filesystem::path& file, const char* option = "--out");
 // Throws Error(held) if the file exists and `overwrite` is false.
-void refuse_overwriting(const std::filesystem::path& file, bool overwrite);
+void reject_overwriting(const std::filesystem::path& file, bool overwrite);
 
 // Returns a file's bytes. Throws Error(io) with the system's reason, or if the file is larger than
 // `most` bytes. Pipes and devices, which may never end, are rejected at once.

@@ -17,9 +17,9 @@
 namespace rewise {
 
 struct Rank {
-  int rank = 0, size = 1;         // in the job
-  int local = 0, local_size = 1;  // on this node
-  const char* said_by = "";       // environment variable that gave `size`
+  int rank = 0, size = 1;          // in the job
+  int local = 0, local_size = 1;   // on this node
+  const char* size_variable = "";  // environment variable that gave `size`
 };
 
 // Looks up an environment variable; nullptr if it is not set.
@@ -50,7 +50,7 @@ class RankPresence {
   // Whether no lower rank arrived within kMeeting, so that this rank leads the folder's ranks. True
   // if locks do not work: two ranks that write the same result do no harm, whereas a result that no
   // rank writes is missing.
-  bool led_on_arrival() const { return lower_rank_missing_; }
+  bool led_at_start() const { return lower_rank_missing_; }
   bool lower_rank_present() const;  // now
 
  private:

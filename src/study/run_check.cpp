@@ -59,7 +59,7 @@ Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult&
                double level) {
   Drift drift;
   const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
-  const Dependence dependence = dependence_of(task);
+  const ReplicaDependence dependence = dependence_of(task);
   if (half < 1) return drift;
   if (result.block_length == 0) {
     const auto means_from = [&](Eigen::Index first) {
@@ -142,7 +142,7 @@ std::string valleys_of(const TaskData& task, const Measured& s, double level) {
 }
 
 // Rejects the values for the reason `why`.
-void refuse(RunCheck& check, std::string why) {
+void reject(RunCheck& check, std::string why) {
   check.status = RunStatus::not_equilibrated;
   check.passed.clear();
   check.reasons.push_back(std::move(why));
@@ -155,10 +155,10 @@ double dropped_cycles(const TaskData& task) {
 
 // `travelled`: travelled_before() of the first measurement.
 RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
-                           const Halves& halves, double level, bool travelled,
+                           const HotColdDifference& halves, double level, bool travelled,
                            const SettingNames& names) {
   RunCheck check;
-  const auto refuse = [&](std::string why) { rewise::refuse(check, std::move(why)); };
+  const auto reject = [&](std::string why) { rewise::reject(check, std::move(why)); };
   const Value tau = result.longest_tau;
   const bool known = std::isfinite(tau.error);
   const std::string with_exchange =
@@ -173,7 +173,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
 
   check.halves = compare_halves(std::span(&halves, 1), level);
   if (!check.halves.agree) {
-    refuse(fmt::format(
+    reject(fmt::format(
         "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; {}, or use "
         "{}",
         kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), raise, remedy));
@@ -181,18 +181,18 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
                  stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
                                 s.in_field, tau, dropped, travelled);
              !stuck.empty()) {
-    refuse(fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
+    reject(fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
                        kNotInEquilibrium, stuck, tau_text(tau), raise, remedy));
   }
   const double length = static_cast<double>(result.measurements) * s.every;
   const Drift drift = drift_of(task, s, result, level);
   if (check.ok() && drift.found) {
-    refuse(
+    reject(
         fmt::format("{}the second half of the measurements differs from the first in {} by {:.1f} "
                     "standard errors; {}",
                     kNotInEquilibrium, drift.observable, std::abs(drift.z), raise));
   }
-  const int few = few_replicas(dependence_of(task) != Dependence::none);
+  const int few = few_replicas(dependence_of(task) != ReplicaDependence::none);
   const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
   const double likely = known ? tau.value : kUnknownTaus * length;
   if (check.ok() && !compared && dropped < kStartTaus * likely) {
@@ -201,7 +201,7 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
     const std::string_view began = start_of(task) == Start::given ? "from given spins"
                                    : of_start[0].empty()          ? "hot"
                                                                   : "cold";
-    refuse(fmt::format(
+    reject(fmt::format(
         "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
         "are few for a tau of {}; {}, or use {}",
         alike
@@ -213,14 +213,14 @@ RunCheck check_temperature(const TaskData& task, const Measured& s, const Temper
             : fmt::format("{} replicas or more with {}", few, mixed)));
   }
   if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
-    refuse(fmt::format(
+    reject(fmt::format(
         "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
         "which is {}, and {} cycles before the first one are few; {}, or use another schedule",
         result.measurements, tau_text(tau), dropped, raise_both(names)));
   }
   if (const std::string valleys = valleys_of(task, s, level);
       check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
-    refuse(fmt::format(
+    reject(fmt::format(
         "{}{}: they are in different valleys and do not leave them; {}", kNotInEquilibrium, valleys,
         exchange ? raise_both(names) : fmt::format("use {}, or another schedule", with_exchange)));
   }
@@ -267,14 +267,14 @@ std::string short_for_overlap(const TaskData& task, const TemperatureResult& res
 }
 
 // Replica exchange carries spins from a temperature that is not in equilibrium to others.
-void refuse_beside_refused(CheckedRun& run, const SettingNames& names) {
-  std::vector<double> temperatures, refused;
+void reject_affected(CheckedRun& run, const SettingNames& names) {
+  std::vector<double> temperatures, rejected;
   for (std::size_t k = 0; k < run.checks.size(); ++k) {
     temperatures.push_back(run.results[k].temperature);
-    if (run.checks[k].status == RunStatus::not_equilibrated) refused.push_back(temperatures[k]);
+    if (run.checks[k].status == RunStatus::not_equilibrated) rejected.push_back(temperatures[k]);
   }
-  for (const auto& [k, beside] : beside_refused(temperatures, refused)) {
-    refuse(run.checks[k],
+  for (const auto& [k, beside] : affected_temperatures(temperatures, rejected)) {
+    reject(run.checks[k],
            fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
                        kNotInEquilibrium, beside, raise_both(names)));
   }
@@ -302,7 +302,7 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
   CheckedRun run;
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
-  const Halves halves = halves_of(task, 0, task.bond_sum.time());
+  const HotColdDifference halves = hot_cold_difference(task, 0, task.bond_sum.time());
   const bool travelled = travelled_before(task, dropped_cycles(task));
   Measured s{{}, {}, units_of(task), is_in_field(task), configured(task, "sampling.every", 1)};
   for (std::size_t k = 0; k < run.results.size(); ++k) {
@@ -314,11 +314,11 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
     RunCheck& check = run.checks.back();
     if (const std::string why = short_for_overlap(task, run.results[k], names);
         check.ok() && !why.empty()) {
-      refuse(check, why);
+      reject(check, why);
     }
     if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
         check.ok() && !why.empty()) {
-      refuse(check,
+      reject(check,
              fmt::format("{}{}; raise {}{}", kNotInEquilibrium, why, names.name("equilibrate"),
                          task.configuration.contains("sampling.exchange")
                              ? ""
@@ -330,7 +330,7 @@ CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
         "bits; measure more often (smaller {})",
         names.name("every")));
   }
-  if (task.configuration.contains("sampling.exchange")) refuse_beside_refused(run, names);
+  if (task.configuration.contains("sampling.exchange")) reject_affected(run, names);
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
     run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
   }

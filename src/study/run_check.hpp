@@ -50,7 +50,7 @@ inline constexpr std::string_view kNotInEquilibrium = "not in equilibrium: ";
 // remedy.
 struct RunCheck {
   RunStatus status = RunStatus::ok;
-  HotCold halves;
+  HotColdTest halves;
   std::vector<std::string> reasons;   // why the run is rejected
   std::vector<std::string> warnings;  // problems that do not reject it
   std::vector<std::string> passed;    // what was tested and found in order; empty if rejected

@@ -122,7 +122,7 @@ std::vector<Setting> study_and_lattice() {
       {.table = "study",
        .key = "seed",
        .type = "integer",
-       .most = kMaxSeedOfFile,
+       .max_integer = kMaxSeedOfFile,
        .help = "seed of the random numbers: same seed, same results",
        .more = "In a study, also the seed of its networks",
        .example = "7",
@@ -132,8 +132,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "dim",
        .type = "integer",
        .standard = "required",
-       .least = 1,
-       .most = kMaxDim,
+       .min_integer = 1,
+       .max_integer = kMaxDim,
        .help = "dimension of the lattice, 1..4",
        .more = "sweep: also a list",
        .example = "2",
@@ -149,8 +149,8 @@ std::vector<Setting> study_and_lattice() {
        .type = "list",
        .standard = "required",
        .allowed = "even numbers from 4; auto",
-       .least = 4,
-       .most = 0xFFFFFFFFu,
+       .min_integer = 4,
+       .max_integer = 0xFFFFFFFFu,
        .help = "edge, or one extent per direction: even, 4 or more",
        .more = "Several lattices: edges, or lists of extents such as [[32, 16]]. \"auto\" chooses "
                "three sizes by p, for a single dim",
@@ -206,8 +206,8 @@ std::vector<Setting> study_and_lattice() {
        .key = "graphs",
        .type = "integer or list",
        .standard = fmt::format("{}; {} with a target_error", kDefaultGraphs, kDefaultTargetGraphs),
-       .least = 1,
-       .most = 1'000'000,
+       .min_integer = 1,
+       .max_integer = 1'000'000,
        .help = "number of networks of each size",
        .more = "One number, or a list with one per size. With a target_error: the number to begin "
                "with",
@@ -220,15 +220,15 @@ std::vector<Setting> study_and_lattice() {
       {.table = "lattice",
        .key = "most_graphs",
        .type = "integer",
-       .least = 1,
-       .most = 1'000'000,
+       .min_integer = 1,
+       .max_integer = 1'000'000,
        .help = "with a target_error: at most this many networks of a size",
        .example = "2000",
        .text = [](C c) { return of_lattices(c, whole(c.most_graphs)); }},
       {.table = "lattice",
        .key = "more_sizes",
        .type = "integer",
-       .most = 16,
+       .max_integer = 16,
        .help = "with a target_error: at most this many additional, larger sizes",
        .example = "2",
        .text = [](C c) { return of_lattices(c, whole(c.more_sizes)); },
@@ -254,7 +254,7 @@ std::vector<Setting> study_and_lattice() {
        .key = "first_site",
        .type = "integer",
        .standard = "by the file",
-       .most = 1,
+       .max_integer = 1,
        .help = "number of the first site of an edge list, 0 or 1",
        .example = "1",
        .text =
@@ -310,8 +310,8 @@ std::vector<Setting> model_and_sampling() {
        .key = "q",
        .type = "integer",
        .standard = "2 for ising; potts requires it",
-       .least = 2,
-       .most = 255,
+       .min_integer = 2,
+       .max_integer = 255,
        .help = "number of Potts states",
        .example = "3",
        .text = [](C c) { return c.model.is_potts() ? whole(c.model.q) : std::string(); },
@@ -359,7 +359,8 @@ std::vector<Setting> model_and_sampling() {
        .text =
            [](C c) {
              const Interactions& of = c.model.interactions;
-             return of.couplings == CouplingKind::pm ? real(of.negative) : std::string();
+             return of.couplings == CouplingKind::plus_minus ? real(of.negative_fraction)
+                                                             : std::string();
            },
        .option = "--negative",
        .option_type = "X"},
@@ -378,7 +379,7 @@ std::vector<Setting> model_and_sampling() {
        .key = "coupling_seed",
        .type = "integer",
        .standard = "0",
-       .most = 0xFFFFFFFFu,
+       .max_integer = 0xFFFFFFFFu,
        .help = "seed of random couplings and fields: another number gives other couplings on the "
                "same graph",
        .example = "1",
@@ -495,7 +496,7 @@ std::vector<Setting> model_and_sampling() {
        .key = "few_cluster_tile",
        .type = "integer",
        .standard = "0",
-       .most = 0xFFFFFFFFu,
+       .max_integer = 0xFFFFFFFFu,
        .help = "edge of the tiles, each of which draws one seed; 0: a few tiles, 4 x 4 in two "
                "dimensions",
        .example = "16",
@@ -515,8 +516,8 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "replicas",
        .type = "integer",
-       .least = 1,
-       .most = 1u << 20,
+       .min_integer = 1,
+       .max_integer = 1u << 20,
        .help = "independent configurations per network and temperature; multiples of 32 for the "
                "multispin engine",
        .example = "64",
@@ -600,7 +601,7 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "equilibrate",
        .type = "integer",
-       .most = kMaxCycles,
+       .max_integer = kMaxCycles,
        .unit = "cycles",
        .help = "cycles before the first measurement",
        .more = "\"auto\": until pilots from ordered and from random starts agree",
@@ -610,8 +611,8 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "measure",
        .type = "integer",
-       .least = 2,
-       .most = kMaxCycles,
+       .min_integer = 2,
+       .max_integer = kMaxCycles,
        .help = "number of measurements per replica",
        .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0",
        .example = "400",
@@ -620,8 +621,8 @@ std::vector<Setting> model_and_sampling() {
       {.table = "sampling",
        .key = "every",
        .type = "integer",
-       .least = 1,
-       .most = kMaxCycles,
+       .min_integer = 1,
+       .max_integer = kMaxCycles,
        .unit = "cycles",
        .help = "cycles per measurement",
        .more = "\"auto\": by the autocorrelation time of pilots",
@@ -683,7 +684,7 @@ std::vector<Setting> machine() {
       {.table = "run",
        .key = "threads",
        .type = "integer",
-       .most = 4096,
+       .max_integer = 4096,
        .help = "threads of the CPU; 0: choose automatically; results do not depend on it",
        .example = "4",
        .text = [](C c) { return whole(static_cast<std::uint64_t>(c.threads)); },
@@ -731,7 +732,7 @@ std::string bound(std::uint64_t value) {
 
 std::string Setting::range() const {
   if (!allowed.empty()) return allowed;
-  if (most > 0) return fmt::format("{} .. {}", bound(least), bound(most));
+  if (max_integer > 0) return fmt::format("{} .. {}", bound(min_integer), bound(max_integer));
   if (highest > 0) return fmt::format("{} .. {}", lowest, highest);
   return type == "boolean" ? "true, false" : "";
 }

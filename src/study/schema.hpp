@@ -22,8 +22,8 @@ struct Setting {
   std::string type;           // in words, such as "integer or list"
   std::string standard = "";  // default as in a file, or in words; "": that of an empty StudyConfig
   std::string allowed = "";   // in words; "" for numbers, which have the range below
-  std::uint64_t least = 0, most = 0;  // range of integers; most = 0: no limits
-  double lowest = 0, highest = 0;     // range of other numbers
+  std::uint64_t min_integer = 0, max_integer = 0;  // range of integers; max_integer = 0: no limits
+  double lowest = 0, highest = 0;                  // range of other numbers
   std::string unit = "";
   std::string help;       // meaning; also in --help of commands
   std::string more = "";  // additional text for `rewise help KEY` and the page

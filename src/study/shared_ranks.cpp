@@ -59,7 +59,7 @@ void check_job_size(const Rank& launched, const distributed::Transport& transpor
       fmt::format("--share-ranks: {} = {}, but MPI sees {}: the launcher does not belong to "
                   "the MPI that rewise was built with (use the mpirun of that MPI, "
                   "or under Slurm srun --mpi=pmix or pmi2)",
-                  launched.said_by, launched.size, count_text(transport.size(), "rank")));
+                  launched.size_variable, launched.size, count_text(transport.size(), "rank")));
 }
 
 // Runs the command on rank 0. Dismisses the other ranks when it ends, also by an exception.
@@ -114,7 +114,7 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
   const auto make = [&](std::span<const std::uint8_t> spec_bytes) {
     return make_subdomain(spec_bytes, *transport, on);
   };
-  follow(*transport, make, write_part_file);
+  follow_orders(*transport, make, write_part_file);
   return ExitCode::done;
 }
 
@@ -125,7 +125,7 @@ DeviceChoice device_of_rank(const std::string& text, EngineKind engine, const st
   if (sharing == nullptr) return choose_device(text, engine, origin, cpu_seconds, Teams::allowed);
   return share_of(
       this_rank(),
-      choose_devices(text, engine, origin, report_for(text), Teams::refused, cpu_seconds),
+      choose_devices(text, engine, origin, report_for(text), Teams::rejected, cpu_seconds),
       text.starts_with("cuda:"));
 }
 

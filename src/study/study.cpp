@@ -23,27 +23,27 @@ int threads_for(const StudyConfig& config) {
 
 }  // namespace
 
-Study::Study(StudyFolder place, std::vector<int> devices)
-    : place_(std::move(place)),
+Study::Study(StudyFolder study_folder, std::vector<int> devices)
+    : study_folder_(std::move(study_folder)),
       devices_(std::move(devices)),
       threads_(threads_for(config())),
-      executor_(place_, devices_, threads_) {
-  place_.claim();
-  if (place_.leads()) place_.clear_temporaries();
-  if (config().recompute_damaged && place_.leads()) {
+      executor_(study_folder_, devices_, threads_) {
+  study_folder_.claim();
+  if (study_folder_.leads()) study_folder_.clear_temporaries();
+  if (config().recompute_damaged && study_folder_.leads()) {
     for (const std::string& line : repair_packs(folder() / "tasks")) {
       fmt::print(stderr, "warning: {}\n", line);
     }
   }
 }
 
-std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+std::size_t Study::run(std::vector<PlannedTask> tasks, const StopToken& stop, Progress& progress,
                        const TaskHandler& handle) {
   {
     const std::lock_guard lock(mutex_);
-    for (const StudyTask& task : tasks) {
+    for (const PlannedTask& task : tasks) {
       const auto [known, is_new] = requested_.try_emplace(task_id(task.spec), task);
-      StudyTask& requested = known->second;
+      PlannedTask& requested = known->second;
       if (!is_new) {
         const std::uint64_t measure = std::max(requested.spec.measure, task.spec.measure);
         requested = task;
@@ -60,13 +60,13 @@ std::size_t Study::run(std::vector<StudyTask> tasks, const StopToken& stop, Prog
 
 void Study::complete_files(const StopToken& stop, Progress& progress) {
   finish_files(progress);
-  if (!place_.leads()) return;
+  if (!study_folder_.leads()) return;
   std::vector<std::string> problems;  // damaged archives; their content counts as missing
   while (true) {
     std::set<std::string> stored;
     for (const StoredTask& task : stored_tasks(folder() / "tasks", problems))
       stored.insert(task.id);
-    std::vector<StudyTask> missing;
+    std::vector<PlannedTask> missing;
     for (const auto& [id, task] : requested_) {
       if (!stored.contains(id)) missing.push_back(task);
     }

@@ -25,16 +25,16 @@ class Study {
  public:
   // Claims the folder (study_state.hpp). `devices`: CUDA devices that tasks are distributed to;
   // {-1}: the CPU.
-  explicit Study(StudyFolder place, std::vector<int> devices = {-1});
+  explicit Study(StudyFolder study_folder, std::vector<int> devices = {-1});
 
-  const StudyConfig& config() const { return place_.config(); }
-  const StudyFolder& place() const { return place_; }
-  const std::filesystem::path& folder() const { return place_.path(); }
+  const StudyConfig& config() const { return study_folder_.config(); }
+  const StudyFolder& study_folder() const { return study_folder_; }
+  const std::filesystem::path& folder() const { return study_folder_.path(); }
   const std::vector<int>& devices() const { return devices_; }
   int threads() const { return threads_; }
 
   // See Executor::run().
-  std::size_t run(std::vector<StudyTask> tasks, const StopToken& stop, Progress& progress,
+  std::size_t run(std::vector<PlannedTask> tasks, const StopToken& stop, Progress& progress,
                   const TaskHandler& handle);
   void fail(std::exception_ptr what) { executor_.fail(std::move(what)); }
   void finish_files(Progress& progress) { executor_.finish_files(progress); }
@@ -49,13 +49,13 @@ class Study {
   std::map<std::string, std::string> requested() const;
 
  private:
-  StudyFolder place_;
+  StudyFolder study_folder_;
   const std::vector<int> devices_;
   int threads_ = 1;
   std::atomic<std::size_t> computed_ = 0;
-  mutable std::mutex mutex_;                    // of requested_
-  std::map<std::string, StudyTask> requested_;  // by id, with the most measurements requested
-  Executor executor_;                           // refers to place_
+  mutable std::mutex mutex_;                      // of requested_
+  std::map<std::string, PlannedTask> requested_;  // by id, with the most measurements requested
+  Executor executor_;                             // refers to study_folder_
 };
 
 // Derives an independent seed for a purpose from the study's seed and the words of `purpose`. It

@@ -87,7 +87,7 @@ std::string summary_kind(const fs::path& folder) {
   return summary["kind"].get<std::string>();
 }
 
-struct Held {
+struct StoredStudy {
   std::string name;
   Owner owner;
 };
@@ -109,16 +109,16 @@ void check_head(const Owner& head, const Owner& body, std::string_view text, con
 }
 
 // Throws Error(usage) with the position if the text is not TOML; Error(data) as check_head().
-Held read_held(const std::string& text, const fs::path& file) {
+StoredStudy read_stored_study(const std::string& text, const fs::path& file) {
   const toml::table root = parse_toml(text, file.string());
   const auto name = root["study"]["name"];
   if (name && !name.is_string()) {
     throw Error(ExitCode::usage, file.string() + ": study.name must be text");
   }
-  Held held{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
+  StoredStudy stored{name ? *name.value<std::string>() : StudyConfig{}.name, {}};
   const StudyConfig defaults;
   const auto seed = root["study"]["seed"].value<std::int64_t>();
-  held.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
+  stored.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
   // Finds a key by its present table and name or by those of earlier versions.
   const auto at = [&](const Setting& one) {
     const auto now = root[one.table][one.key];
@@ -131,14 +131,14 @@ Held read_held(const std::string& text, const fs::path& file) {
     if (const auto number = node.value<double>()) words[key] = number_text(*number);
     if (const auto word = node.value<std::string>()) words[key] = *word;
   }
-  held.owner.model = to_string(parse_model(words, origin));
+  stored.owner.model = to_string(parse_model(words, origin));
   if (const auto head = read_head(text)) {
-    check_head(*head, held.owner, text, file);
-    held.owner = *head;
+    check_head(*head, stored.owner, text, file);
+    stored.owner = *head;
   } else {  // from a version without the first line
-    held.owner.command = summary_kind(file.parent_path());
+    stored.owner.command = summary_kind(file.parent_path());
   }
-  return held;
+  return stored;
 }
 
 // Lines of the configuration without comments and [run].
@@ -155,7 +155,7 @@ std::vector<std::string> configuration_lines(const std::string& text) {
 }
 
 // Lines of a study.toml as this version would write them, because earlier versions used other keys.
-std::vector<std::string> lines_of_held(const std::string& text) {
+std::vector<std::string> lines_of_stored(const std::string& text) {
   try {
     return configuration_lines(to_toml(parse_study_config(text, "study.toml")));
   } catch (const Error&) {  // edited by hand
@@ -165,7 +165,7 @@ std::vector<std::string> lines_of_held(const std::string& text) {
 
 // The first line that differs: "graphs = [4, 4] there, graphs = [8, 8] here".
 std::string first_difference(const std::string& there, const std::string& here) {
-  const auto old_lines = lines_of_held(there), new_lines = configuration_lines(here);
+  const auto old_lines = lines_of_stored(there), new_lines = configuration_lines(here);
   const auto [a, b] =
       std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
   const std::string none = "nothing";
@@ -236,27 +236,27 @@ Owner owner_of(const std::string& command, const StudyConfig& config, const std:
 
 // Throws Error(held) if the folder's study has another name, command, seed or model. Its grid and
 // sampling may differ.
-void refuse_another(const Held& held, const std::string& name, const Owner& mine,
-                    const fs::path& folder) {
-  const auto refuse = [&](const std::string& theirs, const std::string& ours) {
+void reject_another_study(const StoredStudy& stored, const std::string& name, const Owner& mine,
+                          const fs::path& folder) {
+  const auto reject = [&](const std::string& theirs, const std::string& ours) {
     throw Error(ExitCode::held,
                 fmt::format("folder '{}' contains {}, not {} (choose another folder with --out)",
                             folder.string(), theirs, ours));
   };
-  const Owner& owner = held.owner;
+  const Owner& owner = stored.owner;
   // Earlier versions wrote the default name where the file of the study had none.
-  if (held.name != name && held.name != StudyConfig{}.name) {
-    refuse(fmt::format("the study \"{}\"", held.name), fmt::format("\"{}\"", name));
+  if (stored.name != name && stored.name != StudyConfig{}.name) {
+    reject(fmt::format("the study \"{}\"", stored.name), fmt::format("\"{}\"", name));
   }
   if (!owner.command.empty() && owner.command != mine.command) {
-    refuse(fmt::format("a study of rewise {}", owner.command),
+    reject(fmt::format("a study of rewise {}", owner.command),
            fmt::format("of rewise {}", mine.command));
   }
   if (owner.seed != mine.seed) {
-    refuse(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
+    reject(fmt::format("a study with seed {}", owner.seed), fmt::format("seed {}", mine.seed));
   }
   if (owner.model != mine.model) {
-    refuse(fmt::format("a study of another model ({})", owner.model),
+    reject(fmt::format("a study of another model ({})", owner.model),
            fmt::format("{}", mine.model));
   }
 }
@@ -297,7 +297,7 @@ StudyFolder::StudyFolder(fs::path folder, const StudyConfig& config, std::string
 
 bool StudyFolder::holds_study() const { return file_exists(folder_ / "study.toml"); }
 
-void StudyFolder::refuse_other_things() const {
+void StudyFolder::reject_other_things() const {
   if (file_exists(folder_) && !folder_exists(folder_)) {
     throw Error(ExitCode::held, fmt::format("'{}' exists and is not a folder", folder_.string()));
   }
@@ -310,30 +310,30 @@ void StudyFolder::refuse_other_things() const {
 }
 
 void StudyFolder::check_free() const {
-  refuse_other_things();
+  reject_other_things();
   const fs::path file = folder_ / "study.toml";
   const std::string text = text_of(file);
   if (text.empty()) return;
-  std::optional<Held> held;
+  std::optional<StoredStudy> stored;
   try {
-    held = read_held(text, file);
+    stored = read_stored_study(text, file);
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
     return;  // a damaged file belongs to no study and will be set aside
   }
-  refuse_another(*held, config_.name, owner_of(command_, config_, hash_), folder_);
+  reject_another_study(*stored, config_.name, owner_of(command_, config_, hash_), folder_);
 }
 
 void StudyFolder::claim() {
   if (ranks_ != nullptr) return;
-  refuse_other_things();
+  reject_other_things();
   make_folder(folder_ / "tasks");
   lock();
   ranks_ = std::make_unique<RankPresence>(this_rank(), folder_);
 }
 
 bool StudyFolder::leads() const {
-  return ranks_ == nullptr || ranks_->led_on_arrival() ||
+  return ranks_ == nullptr || ranks_->led_at_start() ||
          (!ranks_->lower_rank_present() && !is_finished());
 }
 
@@ -347,8 +347,8 @@ void StudyFolder::lock() {
     if (lock_->exclusive()) write_configuration();
     lock_->shared();  // may fail after exclusive(), too: another process may lock in between
     if (!lock_->works()) break;
-    const std::string held = text_of(folder_ / "study.toml");
-    const auto head = read_head(held);
+    const std::string stored = text_of(folder_ / "study.toml");
+    const auto head = read_head(stored);
     if (lock_->held() && head && head->hash == hash_) return;
     if (lock_->held()) ++others;
     lock_->release();
@@ -370,7 +370,7 @@ void StudyFolder::lock() {
           ExitCode::held,
           fmt::format("folder '{}' is in use with another configuration, {} (this "
                       "one is {}: {}); wait for it, or choose another folder with --out",
-                      folder_.string(), head->hash, hash_, first_difference(held, resolved_)));
+                      folder_.string(), head->hash, hash_, first_difference(stored, resolved_)));
     }
     std::this_thread::sleep_for(20ms);
   }
@@ -387,9 +387,9 @@ void StudyFolder::write_configuration() {
   const std::string text = text_of(file);
   if (text == wanted) return;
   if (!text.empty()) {
-    std::optional<Held> held;
+    std::optional<StoredStudy> stored;
     try {
-      held = read_held(text, file);
+      stored = read_stored_study(text, file);
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::data && !config_.recompute_damaged) throw;
       // No study depends on the damaged file, because tasks contain their configuration. It is
@@ -402,9 +402,9 @@ void StudyFolder::write_configuration() {
       fmt::print(stderr, "warning: {}; the file is written again (the old one is kept as {})\n",
                  error.what(), aside.string());
     }
-    if (held) {
-      refuse_another(*held, config_.name, mine, folder_);
-      if (held->owner.hash != hash_ && lines_of_held(text) != configuration_lines(resolved_)) {
+    if (stored) {
+      reject_another_study(*stored, config_.name, mine, folder_);
+      if (stored->owner.hash != hash_ && lines_of_stored(text) != configuration_lines(resolved_)) {
         fmt::print(stderr, "the study's configuration was edited ({}); its results are kept\n",
                    first_difference(text, resolved_));
       }
@@ -415,14 +415,14 @@ void StudyFolder::write_configuration() {
 
 void StudyFolder::check_still_ours() const {
   if (lock_ && lock_->held()) return;
-  const std::string held = text_of(folder_ / "study.toml");
-  const auto head = read_head(held);
+  const std::string stored = text_of(folder_ / "study.toml");
+  const auto head = read_head(stored);
   if (head && head->hash == hash_) return;
   throw Error(ExitCode::held,
               fmt::format("folder '{}' has been taken over by another configuration, {} (this one "
                           "is {}: {}); no summary is written",
                           folder_.string(), head ? head->hash : "of an unknown hash", hash_,
-                          first_difference(held, resolved_)));
+                          first_difference(stored, resolved_)));
 }
 
 std::string StudyFolder::finished_text() const {

@@ -83,7 +83,7 @@ class StudyFolder {
   bool is_finished() const;
 
  private:
-  void refuse_other_things() const;
+  void reject_other_things() const;
   void lock();
   void write_configuration();
   std::string finished_text() const;

@@ -147,7 +147,9 @@ TaskSpec stored_spec(const TaskData& data) {
   return spec;
 }
 
-std::string task_id(const TaskSpec& spec) { return task_id(task_configuration(spec), kMayGrow); }
+std::string task_id(const TaskSpec& spec) {
+  return task_id(task_configuration(spec), kExtendableKeys);
+}
 
 TaskPaths task_paths(const std::filesystem::path& study, const TaskSpec& spec) {
   return task_paths(study, task_id(spec));
@@ -246,7 +248,7 @@ int useful_threads(const TaskSpec& spec, int available) {
   return static_cast<int>(std::clamp(words / 16384, 1.0, static_cast<double>(available)));
 }
 
-TaskResult run_task(TaskJob job, const TaskRun& run) {
+TaskResult run_task(TaskJob job, const TaskRunOptions& run) {
   TaskResult result = std::move(run_tasks({std::move(job)}, run).front());
   if (result.error) std::rethrow_exception(result.error);
   return result;
@@ -257,7 +259,7 @@ std::optional<TaskData> read_finished(const TaskSpec& spec, const TaskPaths& pat
   // The process that claims the task reports a damaged file.
   if (!loaded || loaded->source == previous_path(paths.finished)) return std::nullopt;
   const std::string source = loaded->source.string();
-  check_same_physics(loaded->task.configuration, task_configuration(spec), kMayGrow, source);
+  check_same_physics(loaded->task.configuration, task_configuration(spec), kExtendableKeys, source);
   check_task(loaded->task, spec, source);
   if (loaded->task.bond_sum.time() < spec.measure) return std::nullopt;
   return std::move(loaded->task);

@@ -114,27 +114,27 @@ int useful_threads(const TaskSpec& spec, int available);
 enum class FinalState { automatic, whole, apart, none };
 
 // How tasks are run.
-struct TaskRun {
+struct TaskRunOptions {
   EngineOptions engine;
   StopToken stop;
   double checkpoint = 300;  // seconds between checkpoints
 };
 
 enum class TaskOutcome {
-  finished,     // `data` is complete
-  already,      // it was complete before; nothing was run
-  interrupted,  // a checkpoint was written, if there are paths
-  held,         // another process has its lease; `message` names it
-  lost,         // another process took over its lease; `message` names it
-  unwritten,    // lost after `ready` received the result; the file may be missing
+  finished,          // `data` is complete
+  already_finished,  // it was complete before; nothing was run
+  interrupted,       // a checkpoint was written, if there are paths
+  held,              // another process has its lease; `message` names it
+  lost,              // another process took over its lease; `message` names it
+  unwritten,         // lost after `ready` received the result; the file may be missing
 };
 
 struct TaskResult {
   TaskOutcome outcome = TaskOutcome::finished;
   TaskData data;
   std::string message;
-  bool kept = false;         // interrupted: a checkpoint exists
-  std::exception_ptr error;  // error of a failed task of a group (task_group.hpp)
+  bool has_checkpoint = false;  // interrupted: a checkpoint exists
+  std::exception_ptr error;     // error of a failed task of a group (task_group.hpp)
 };
 
 // No copy of a task's file is intact, so the task must be computed again.
@@ -168,7 +168,7 @@ struct TaskJob {
 
 // Throws Error(held) if a finished file belongs to another task; Error(data), with the key, if a
 // checkpoint does; DamagedTask.
-TaskResult run_task(TaskJob job, const TaskRun& run);
+TaskResult run_task(TaskJob job, const TaskRunOptions& run);
 
 // Reads a finished task with at least the requested measurements; nothing if there is none.
 // Acquires no lease and changes nothing.

@@ -36,7 +36,8 @@ std::mutex& preparation_mutex(int device) {
 
 }  // namespace
 
-TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead)
+TaskGroup::TaskGroup(std::vector<TaskJob> jobs, const TaskRunOptions& run, HostThreads& host,
+                     bool ahead)
     : run_(run), host_(host) {
   const HandOver hand_over = [this](double bytes, std::function<void()> job, Urgency urgency) {
     to_host(bytes, std::move(job), urgency);
@@ -218,17 +219,17 @@ void TaskGroup::to_host(double bytes, std::function<void()> job, Urgency urgency
 }
 
 void TaskGroup::round() {
-  std::map<Step, Company> steps;
+  std::map<EngineCall, LockstepTasks> calls;
   for (std::size_t k = 0; k < running_.size(); ++k) {
     if (!is_at_work(*running_[k]) || running_[k]->complete()) continue;
     std::size_t count = 1;
-    Company& company = steps[running_[k]->next(budget_, count)];
-    company.tasks.push_back(k);
-    company.count = std::min(company.count, count);
+    LockstepTasks& lockstep = calls[running_[k]->next_call(budget_, count)];
+    lockstep.tasks.push_back(k);
+    lockstep.count = std::min(lockstep.count, count);
   }
   bool stop = false;
-  for (auto& [step, company] : steps) {
-    if (!prepared([&] { advance(step, company); })) return;
+  for (auto& [call, lockstep] : calls) {
+    if (!prepared([&] { advance(call, lockstep); })) return;
     stop = run_.stop.stop_requested();
     if (stop) break;
   }
@@ -253,30 +254,30 @@ void TaskGroup::round() {
 }
 
 // Advances the engines by about 0.1 s of work.
-void TaskGroup::advance(const Step& step, Company& company) {
+void TaskGroup::advance(const EngineCall& call, LockstepTasks& lockstep) {
   const double begin = now();
   const Schedule& updates = schedule();
-  std::vector<std::size_t> times(company.tasks.size());  // fewer than `count` after a stop request
+  std::vector<std::size_t> times(lockstep.tasks.size());  // fewer than `count` after a stop request
   {
     const profile::Span span(profile::Work::engine, text());
-    if (step.measured) {
+    if (call.measured) {
       const SampleSink sink = [&](std::size_t i, const Samples& some) {
-        ClaimedTask& task = *running_[company.tasks[i]];
+        ClaimedTask& task = *running_[lockstep.tasks[i]];
         task.guarded([&] { task.append(some); });
       };
-      times = engines_->sample(company.tasks, updates, step.cycles, company.count, sink);
+      times = engines_->sample(lockstep.tasks, updates, call.cycles, lockstep.count, sink);
     } else {
-      const std::vector<bool> done = engines_->advance(company.tasks, updates, step.cycles);
+      const std::vector<bool> done = engines_->advance(lockstep.tasks, updates, call.cycles);
       for (std::size_t i = 0; i < times.size(); ++i) times[i] = done[i] ? 1 : 0;
     }
   }
-  const std::uint64_t cycles = step.cycles * company.count;
+  const std::uint64_t cycles = call.cycles * lockstep.count;
   const double seconds = std::max(now() - begin, 1e-9);
   budget_ = std::clamp<std::uint64_t>(
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    ClaimedTask& task = *running_[company.tasks[i]];
-    if (task.open()) task.guarded([&] { task.take(step.cycles * times[i]); });
+    ClaimedTask& task = *running_[lockstep.tasks[i]];
+    if (task.open()) task.guarded([&] { task.take(call.cycles * times[i]); });
   }
 }
 
@@ -316,16 +317,17 @@ GroupSize group_size(const TaskSpec& spec) {
     return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMaxBatch)));
   };
   const double launched = std::floor(kMaxGroups / std::ceil(replicas / 32));
-  const std::size_t most = count(std::min({tasks, launched, kMaxSeries / series}));
+  const std::size_t max_tasks = count(std::min({tasks, launched, kMaxSeries / series}));
   const auto holding = [&](double word_groups) {
-    return std::min(most, count(std::ceil(word_groups / (replicas / 32))));
+    return std::min(max_tasks, count(std::ceil(word_groups / (replicas / 32))));
   };
-  const std::size_t fewest = holding(filling / kWorthwhile);
-  if (static_cast<double>(most) * series <= kLargeSeries) return {most, most, fewest};
-  return {most, holding(std::max(filling / kWorthwhile, kFillingGroups)), fewest};
+  const std::size_t worthwhile_tasks = holding(filling / kWorthwhile);
+  if (static_cast<double>(max_tasks) * series <= kLargeSeries)
+    return {max_tasks, max_tasks, worthwhile_tasks};
+  return {max_tasks, holding(std::max(filling / kWorthwhile, kFillingGroups)), worthwhile_tasks};
 }
 
-std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run) {
+std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRunOptions& run) {
   std::vector<TaskResult> results(jobs.size());
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     jobs[k].done = [&results, k](TaskResult&& result) { results[k] = std::move(result); };

@@ -27,7 +27,8 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
  public:
   // Claims the tasks, reads their stored data and builds their graphs. `ahead`: another group is
   // running; after a stop request, the remaining tasks are not claimed but count as interrupted.
-  TaskGroup(std::vector<TaskJob> jobs, const TaskRun& run, HostThreads& host, bool ahead = false);
+  TaskGroup(std::vector<TaskJob> jobs, const TaskRunOptions& run, HostThreads& host,
+            bool ahead = false);
   // Waits for its files; their jobs on host threads keep a group owned by a shared_ptr alive.
   // Releases tasks that did not run.
   ~TaskGroup();
@@ -45,8 +46,8 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   void run();
 
  private:
-  // Tasks that have the same next step, and how often all of them can repeat it.
-  struct Company {
+  // Tasks that have the same next call, and how often all of them can repeat it.
+  struct LockstepTasks {
     std::vector<std::size_t> tasks;
     std::size_t count = std::numeric_limits<std::size_t>::max();
   };
@@ -58,7 +59,7 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   std::unique_ptr<EngineBatch> make_engines() const;
   void drop_engines();
   void round();
-  void advance(const Step& step, Company& company);
+  void advance(const EngineCall& call, LockstepTasks& lockstep);
   template <class F>
   void in_turn(const F& f);
   template <class F>
@@ -71,7 +72,7 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   std::deque<ClaimedTask> tasks_;
   std::vector<ClaimedTask*> running_;     // [engine]
   std::unique_ptr<EngineBatch> engines_;  // engines of running_
-  TaskRun run_;
+  TaskRunOptions run_;
   HostThreads& host_;
   bool warming_ = false;
   std::uint64_t budget_ = 1;  // cycles per call of the engines
@@ -89,18 +90,18 @@ bool run_together(const TaskSpec& a, const TaskSpec& b);
 // Wolff updates, which are limited by memory latency, need enough replicas.
 double filling_groups(double sites);
 
-// Number of tasks like this one in a group on a CUDA device. `most`: tasks that fill the device (1
-// if one task does). `least`: lower bound when few tasks remain; less than `most` only for large
-// series, whose files are then written while engines run. `fewest`: tasks that justify a separate
-// group if a lane would otherwise be idle.
+// Number of tasks like this one in a group on a CUDA device. `max_tasks`: tasks that fill the
+// device (1 if one task does). `min_tasks`: lower bound when few tasks remain; less than
+// `max_tasks` only for large series, whose files are then written while engines run.
+// `worthwhile_tasks`: tasks that justify a separate group if a lane would otherwise be idle.
 struct GroupSize {
-  std::size_t most = 1, least = 1, fewest = 1;
+  std::size_t max_tasks = 1, min_tasks = 1, worthwhile_tasks = 1;
 };
 GroupSize group_size(const TaskSpec& spec);
 
 // Runs all jobs on the caller's thread. Returns one result per job, in order, with `error` set for
 // failed tasks. All jobs must satisfy run_together(), or there is only one. Throws errors of the
 // device.
-std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRun& run);
+std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRunOptions& run);
 
 }  // namespace rewise

@@ -29,10 +29,10 @@ void check_few_cluster(const TaskRequest& request, const SettingNames& names) {
 
 void check_limits(std::uint64_t value, const char* key, const SettingNames& names) {
   const Setting& known = setting(fmt::format("sampling.{}", key));
-  const std::uint64_t least = known.key == "measure" ? 0 : known.least;
-  if (value >= least && value <= known.most) return;
+  const std::uint64_t least = known.key == "measure" ? 0 : known.min_integer;
+  if (value >= least && value <= known.max_integer) return;
   throw Error(ExitCode::usage, fmt::format("{}: {} is out of range ({}..{})", names.origin(key),
-                                           value, least, known.most));
+                                           value, least, known.max_integer));
 }
 
 void check_exchange_temperatures(std::size_t count, const SettingNames& names) {

@@ -63,7 +63,7 @@ ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
 // Observables of the energies and magnetisations of one temperature; `parts` blocks per replica.
 std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
                                   const SampleUnits& units, Eigen::Index parts,
-                                  Dependence dependence, double sites, double temperature,
+                                  ReplicaDependence dependence, double sites, double temperature,
                                   std::span<const Observable> which) {
   const auto rows = block_moments(bond_sums, magnetisations, units, parts, dependence);
   std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
@@ -92,7 +92,7 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   RealSeries e, m;
   units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), e, m);
   const RealSeries abs_m = m.abs(), m2 = abs_m.square();
-  const Dependence dependence = dependence_of(task);
+  const ReplicaDependence dependence = dependence_of(task);
   const auto tau = [&](const RealSeries& series) {
     return tau_of(member_columns(series, dependence), every);
   };
@@ -117,7 +117,8 @@ TemperatureResult result_at(const TaskData& task, std::size_t k) {
   IntSeries staggered;
   if (!task.staggered.empty()) {
     series_at(task.staggered, k, staggered);
-    const RealSeries abs_s = staggered.cast<double>().abs() / units.order, s2 = abs_s.square();
+    const RealSeries abs_s = staggered.cast<double>().abs() / units.max_magnetisation,
+                     s2 = abs_s.square();
     result.tau["abs_staggered"] = tau(abs_s);
     result.tau["staggered_m2"] = tau(s2);
     result.tau["staggered_m4"] = tau(s2.square());
@@ -160,8 +161,9 @@ bool is_in_field(const TaskData& task) {
          std::ranges::any_of(task.graph.field, [](double h) { return h != 0; });
 }
 
-Dependence dependence_of(const TaskData& task) {
-  return task.configuration.contains("sampling.houdayer") ? Dependence::replicas : Dependence::none;
+ReplicaDependence dependence_of(const TaskData& task) {
+  return task.configuration.contains("sampling.houdayer") ? ReplicaDependence::replicas
+                                                          : ReplicaDependence::none;
 }
 
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
@@ -218,7 +220,8 @@ Value tau_of_order(const TaskData& task, std::size_t temperature) {
 }
 
 Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations) {
-  const double order = units_of(task).order, every = configured(task, "sampling.every", 1);
+  const double order = units_of(task).max_magnetisation,
+               every = configured(task, "sampling.every", 1);
   const auto per_site = [&](const IntSeries& sums) -> RealSeries {
     return sums.cast<double>() / order;
   };
@@ -241,8 +244,9 @@ Value tau_of_overlap(const TaskData& task, std::size_t temperature) {
   const RealSeries q2 =
       (series_at(task.overlap, temperature).cast<double>() / static_cast<double>(task.graph.sites))
           .square();
-  const Dependence coupled =
-      dependence_of(task) == Dependence::none ? Dependence::none : Dependence::overlaps;
+  const ReplicaDependence coupled = dependence_of(task) == ReplicaDependence::none
+                                        ? ReplicaDependence::none
+                                        : ReplicaDependence::overlaps;
   return tau_of(member_columns(q2, coupled), configured(task, "sampling.every", 1));
 }
 
@@ -291,8 +295,8 @@ OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen
   const OverlapRows rows = overlap_rows(
       series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
       static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
-  const bool coupled = dependence_of(task) != Dependence::none;
-  return member_rows(rows, coupled ? Dependence::overlaps : Dependence::none, parts);
+  const bool coupled = dependence_of(task) != ReplicaDependence::none;
+  return member_rows(rows, coupled ? ReplicaDependence::overlaps : ReplicaDependence::none, parts);
 }
 
 OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature) {
@@ -333,7 +337,7 @@ bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
   const double most = updates * sites * sites;
   if (most < room) return true;
   const IntSeries sums = series_at(task.magnetisation, temperature);
-  const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).order;
+  const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).max_magnetisation;
   constexpr double margin = 16;  // the mean sum of squares of an update is M^2
   return (most <= room && m < 1) || margin * most * m * m < room;
 }
@@ -379,7 +383,8 @@ Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperatur
   const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
   if (improved.cols() < 2) return {};
   const Eigen::ArrayXXd m2 =
-      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).order).square();
+      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).max_magnetisation)
+          .square();
   Eigen::ArrayX2d difference(improved.rows(), 2);
   difference.col(0) = improved.col(0) - m2.colwise().mean().transpose();
   difference.col(1) = improved.col(1) - m2.square().colwise().mean().transpose();

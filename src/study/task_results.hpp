@@ -109,8 +109,8 @@ inline constexpr const char* kNoRoundTrip =
 // Whether any site has a field, so that the sign of m matters.
 bool is_in_field(const TaskData& task);
 
-// Dependence::replicas if the task has Houdayer moves.
-Dependence dependence_of(const TaskData& task);
+// ReplicaDependence::replicas if the task has Houdayer moves.
+ReplicaDependence dependence_of(const TaskData& task);
 
 // The series of one temperature, [time, replica].
 IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);

@@ -250,14 +250,14 @@ std::optional<std::uint64_t> TomlSection::whole_or_auto(std::string_view key) co
     const Setting& known = described(path_, key);
     fail(key, *node,
          fmt::format("'{}' (a whole number {}..{}, or \"auto\")", printable(word->get()),
-                     known.least, known.most));
+                     known.min_integer, known.max_integer));
   }
   return whole_at(key, *node);
 }
 
 std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node) const {
   const Setting& known = described(path_, key);
-  return whole_at(key, node, known.least, known.most);
+  return whole_at(key, node, known.min_integer, known.max_integer);
 }
 
 double TomlSection::number_at(std::string_view key, const toml::node& node) const {

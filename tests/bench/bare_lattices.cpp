@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Request request = request_of(argc, argv);
-  TaskRun run;
+  TaskRunOptions run;
   run.engine.device = std::atoi(argv[9]);
   const Eigen::VectorXd mean = control_counts(mean_bare_counts(request.spec.graph));
   fmt::print(
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   for (Eigen::Index k = 0; k < mean.size(); ++k) fmt::print(",{:.12g}", mean[k]);
   fmt::print("\n");
   const std::size_t together =
-      run.engine.device < 0 ? 1 : std::max<std::size_t>(1, group_size(request.spec).most);
+      run.engine.device < 0 ? 1 : std::max<std::size_t>(1, group_size(request.spec).max_tasks);
   for (std::uint32_t done = 0; done < request.graphs;) {
     std::vector<TaskJob> jobs;
     std::vector<Eigen::VectorXd> counts;

@@ -17,7 +17,7 @@ inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, con
                        distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> bytes) {
+      return follow_orders(transport, [&](std::span<const std::uint8_t> bytes) {
         return make_bitlattice_subdomain(bytes, transport, [&](bool) { return options; });
       });
     }

@@ -130,7 +130,7 @@ TEST_CASE("bitlattice over ranks: several engines, one after the other and at on
   const EngineSpec spec = spec_of(2, LocalUpdate::metropolis);
   distributed::run_ranks(3, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> bytes) {
+      return follow_orders(transport, [&](std::span<const std::uint8_t> bytes) {
         return make_bitlattice_subdomain(bytes, transport, [](bool) { return with_threads(1); });
       });
     }

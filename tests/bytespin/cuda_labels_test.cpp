@@ -93,9 +93,9 @@ std::size_t check_methods(const Graph& graph, const EngineSpec& spec, std::uint6
       CHECK(observation.magnetisation == seen[k].magnetisation);
     }
     CHECK(gpu->work().cluster_updates == cpu->work().cluster_updates);
-    CHECK(gpu->work().steps.activate > 0);
-    CHECK(gpu->work().steps.merge > 0);
-    CHECK(gpu->work().steps.flip > 0);
+    CHECK(gpu->work().phases.activate > 0);
+    CHECK(gpu->work().phases.merge > 0);
+    CHECK(gpu->work().phases.flip > 0);
   }
   return methods.size();
 }

@@ -165,7 +165,7 @@ TEST_CASE("work is counted") {
   for (const ClusterUpdate cluster : kClusters) {
     const auto engine = make_bytespin_engine(graph, small_spec(cluster), with_threads(1));
     engine->advance({2, 3}, 4);
-    const Work work = engine->work();
+    const WorkCounters work = engine->work();
     CHECK(work.local_attempts == 8 * 9 * graph.sites());
     CHECK(work.cluster_updates == 12 * 9);
     Observation out;

@@ -31,7 +31,7 @@ struct Trace {
 };
 
 Trace trace_of(const Graph& graph, ClusterUpdate cluster, std::uint32_t q, LabelMethod method,
-               std::uint32_t tile, Work* work = nullptr) {
+               std::uint32_t tile, WorkCounters* work = nullptr) {
   EngineSpec spec;
   spec.model = {q == 0 ? ModelKind::ising : ModelKind::potts, q == 0 ? 2 : q};
   spec.betas = {q == 0 ? 0.45 : 0.9};
@@ -82,14 +82,15 @@ TEST_CASE("the steps of cluster updates with labels are timed") {
   const Graph graph = build_graph({{64, 64}, 0.1, Rule::rewire, 3});
   for (int m = 0; m < kLabelMethods; ++m) {
     const auto method = static_cast<LabelMethod>(m);
-    Work work;
+    WorkCounters work;
     trace_of(graph, ClusterUpdate::swendsen_wang, 3, method, 0, &work);
-    const ClusterSteps& steps = work.steps;
-    CHECK(steps.activate > 0);
-    CHECK(steps.label > 0);
-    CHECK((steps.merge > 0) == is_tiled(method));
-    CHECK(steps.flip > 0);
-    CHECK(steps.activate + steps.label + steps.merge + steps.flip <= work.cluster_seconds * 1.001);
+    const ClusterPhaseTimes& phases = work.phases;
+    CHECK(phases.activate > 0);
+    CHECK(phases.label > 0);
+    CHECK((phases.merge > 0) == is_tiled(method));
+    CHECK(phases.flip > 0);
+    CHECK(phases.activate + phases.label + phases.merge + phases.flip <=
+          work.cluster_seconds * 1.001);
   }
 }
 

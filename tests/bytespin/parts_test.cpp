@@ -98,7 +98,7 @@ TEST_CASE("the blocks of all parts cover the blocks of all replicas once") {
           const ReplicaBlocks mine(blocks, replicas, {part, parts});
           launched += mine.count();
           for (std::uint32_t n = 0; n < mine.count(); ++n) {
-            const ReplicaBlocks::Place place = mine.place(n);
+            const ReplicaBlocks::Position place = mine.position(n);
             CHECK(place.replica < replicas);
             CHECK(place.block < blocks);
             seen.emplace(place.replica, place.block);

@@ -75,13 +75,13 @@ class Reference {
           }
           const Threshold t =
               threshold(spec_.model.acceptance(spec_.local, beta, satisfied_bonds_lost));
-          if (happens(slot_draw(key, Stream::bytespin_local, slot), t)) spins[site] = state;
+          if (is_below(slot_draw(key, Stream::bytespin_local, slot), t)) spins[site] = state;
           continue;
         }
         const int sh = spins[site] ? h : -h;
         const double p = spec_.model.acceptance(spec_.local, beta, sh);
         const std::uint32_t draw = slot_draw(key, Stream::bytespin_local, slot);
-        if (happens(draw, threshold(p))) spins[site] ^= 1;
+        if (is_below(draw, threshold(p))) spins[site] ^= 1;
       }
     }
   }
@@ -121,7 +121,7 @@ class Reference {
       cluster_size += weight * members.size();
       const Words4 words =
           random_words(key.seed, Stream::bytespin_flip, first, key.replica, 0, key.step);
-      if (weight == 0 || !happens(words.w[0], threshold(spec_.few_cluster.flip))) continue;
+      if (weight == 0 || !is_below(words.w[0], threshold(spec_.few_cluster.flip))) continue;
       const auto state =
           static_cast<std::uint32_t>((std::uint64_t{words.w[1]} * (spec_.model.q - 1)) >> 32);
       for (const Site m : members) {
@@ -177,7 +177,7 @@ class Reference {
         if (seen[link.to] || s[link.to] != s[first]) continue;
         const std::uint32_t draw = slot_draw(key, Stream::bytespin_bond, slots.slot(link.bond));
         const double p = spec_.model.bond_probability(beta);
-        if (!happens(draw, threshold(p))) continue;
+        if (!is_below(draw, threshold(p))) continue;
         seen[link.to] = 1;
         members.push_back(link.to);
       }

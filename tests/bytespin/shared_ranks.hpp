@@ -15,7 +15,7 @@ inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
                        distributed::DeviceRoute route = distributed::DeviceRoute::automatic) {
   run_routed(ranks, route, [&](distributed::Transport& transport) {
     if (transport.rank() > 0) {
-      return follow(transport, [&](std::span<const std::uint8_t> spec_bytes) {
+      return follow_orders(transport, [&](std::span<const std::uint8_t> spec_bytes) {
         return make_bytespin_subdomain(spec_bytes, transport, [&](bool) { return options; });
       });
     }

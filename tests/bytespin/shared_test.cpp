@@ -163,7 +163,7 @@ TEST_CASE("bytespin over ranks: devices of different models are an error") {
     std::string model() const override { return model_; }
     int threads() const override { return 1; }
     void fetch(std::uint64_t) override {}
-    void advance(const Advance&) override {}
+    void advance(const AdvanceOrder&) override {}
     void count(std::span<std::uint64_t>) override {}
     std::uint64_t replicas() const override { return 1; }
     std::uint64_t sums() const override { return 0; }
@@ -181,7 +181,7 @@ TEST_CASE("bytespin over ranks: devices of different models are an error") {
       const SubdomainMaker make = [&](std::span<const std::uint8_t>) {
         return std::make_unique<NoSubdomain>(models[static_cast<std::size_t>(transport.rank())]);
       };
-      if (transport.rank() > 0) return follow(transport, make);
+      if (transport.rank() > 0) return follow_orders(transport, make);
       const Subdomains subdomains(transport, {}, make);
       CHECK(subdomains.threads() == static_cast<int>(models.size()));
     });

@@ -306,8 +306,8 @@ TEST_CASE("times: a repeat slowed down by other processes widens the range, not 
   const Timing timing = timing_of({1.0, 1.1, 90.0, 0.9, 1.0});
   CHECK(timing.median.value == 1.0);
   CHECK(timing.median.error < 0.1);
-  CHECK(timing.least == 0.9);
-  CHECK(timing.most == 90.0);
+  CHECK(timing.shortest == 0.9);
+  CHECK(timing.longest == 90.0);
   CHECK(std::isnan(timing_of({2.0}).median.error));
   Eigen::ArrayXXd repeats(3, 1);
   repeats << 1.0, 0.9, 90.0;

@@ -22,7 +22,7 @@ class Stub final : public Subdomain {
     if (fails_ == 1) throw ErrorOfAll(ExitCode::device, "no way");
     if (fails_ == 2 && transport_.rank() == 0) throw Error(ExitCode::device, "no memory here");
   }
-  void advance(const Advance&) override {}
+  void advance(const AdvanceOrder&) override {}
   void count(std::span<std::uint64_t> sums) override { sums[0] = 1; }
   std::uint64_t replicas() const override { return 1; }
   std::uint64_t sums() const override { return 1; }
@@ -47,7 +47,7 @@ TEST_CASE("ranks: an error common to all is reported once, and all continue") {
   std::atomic<int> followed{0};
   run_ranks(3, [&](Transport& t) {
     if (t.rank() > 0) {
-      follow(t, maker(t));
+      follow_orders(t, maker(t));
       ++followed;
       return;
     }
@@ -74,7 +74,7 @@ TEST_CASE("ranks: an error of rank 0 while parts are created leaves no rank wait
       if (t.rank() == 0) {
         const Subdomains none(t, {2}, maker(t));
       } else {
-        CHECK_THROWS_AS(follow(t, maker(t)), Error);
+        CHECK_THROWS_AS(follow_orders(t, maker(t)), Error);
         ++ended;
       }
     });

@@ -18,7 +18,7 @@ TEST_CASE("bytespin engine: couplings and fields equal enumeration") {
 
 TEST_CASE("bytespin engine: Potts couplings of both signs equal enumeration") {
   Scores scores;
-  for (const auto kind : {CouplingKind::pm, CouplingKind::gaussian}) {
+  for (const auto kind : {CouplingKind::plus_minus, CouplingKind::gaussian}) {
     Model model{ModelKind::potts, 3};
     model.interactions.couplings = kind;
     const CoupledCase one{
@@ -249,8 +249,8 @@ TEST_CASE("distributions of couplings") {
   const Graph graph = build_graph({{64, 64}, 0.2, Rule::rewire, 5});
   const double bonds = static_cast<double>(graph.bonds());
   Model model;
-  model.interactions.couplings = CouplingKind::pm;
-  model.interactions.negative = 0.3;
+  model.interactions.couplings = CouplingKind::plus_minus;
+  model.interactions.negative_fraction = 0.3;
   double negative = 0, sum = 0, square = 0, fourth = 0;
   const Couplings pm(model, graph);
   for (Bond b = 0; b < graph.bonds(); ++b) {

@@ -329,12 +329,12 @@ inline std::vector<CoupledCase> coupled_cases() {
     out.couplings = kind;
     return out;
   };
-  built({square, 0.3, Rule::rewire, 31}, of(CouplingKind::pm), false);
+  built({square, 0.3, Rule::rewire, 31}, of(CouplingKind::plus_minus), false);
   built({square, 0.5, Rule::rewire_any, 32}, of(CouplingKind::antiferromagnet), false);
   built({square, 0, Rule::rewire, 33}, of(CouplingKind::gaussian));
   built({square, 0.5, Rule::add_any, 34}, of(CouplingKind::gaussian));
-  Interactions mixed = of(CouplingKind::pm);
-  mixed.negative = 0.2;
+  Interactions mixed = of(CouplingKind::plus_minus);
+  mixed.negative_fraction = 0.2;
   mixed.on_shortcuts = true;
   built({square, 0.6, Rule::add, 35}, mixed, false);
   mixed.shortcut_strength = 0.6;
@@ -344,12 +344,12 @@ inline std::vector<CoupledCase> coupled_cases() {
   built({square, 0.4, Rule::rewire, 37}, field);
   cases.back().slow = true;
   built({{14}, 0.5, Rule::swap, 38}, field);
-  field.couplings = CouplingKind::pm;
+  field.couplings = CouplingKind::plus_minus;
   field.random_field = RandomField::gaussian;
   field.field_width = 0.7;
   field.seed = 5;
   built({square, 0.3, Rule::rewire, 39}, field);
-  field.random_field = RandomField::pm;
+  field.random_field = RandomField::plus_minus;
   field.field = 0;
   field.couplings = CouplingKind::ferromagnet;
   built({square, 0.3, Rule::rewire_any, 40}, field);
@@ -364,7 +364,7 @@ inline std::vector<CoupledCase> coupled_cases() {
   for (std::uint64_t k = 0; k < graph.sites(); ++k) {
     fields.push_back(static_cast<std::int32_t>(k % 3 * (kFixedOne / 4)) - kFixedOne / 4);
   }
-  graph.set_weights(weights, fields);
+  graph.set_couplings_and_fields(weights, fields);
   Model file;
   file.interactions.couplings = CouplingKind::file;
   cases.push_back({"file", std::make_shared<const Graph>(std::move(graph)), file});

@@ -19,7 +19,7 @@ std::vector<CoupledCase> cases() {
     all.push_back({to_string(model), std::make_shared<const Graph>(build_graph(spec)), model});
   };
   Interactions pm, gaussian;
-  pm.couplings = CouplingKind::pm;
+  pm.couplings = CouplingKind::plus_minus;
   gaussian.couplings = CouplingKind::gaussian;
   gaussian.random_field = RandomField::gaussian;
   add({{70, 36}, 0.1, Rule::rewire, 3}, pm);

@@ -13,8 +13,8 @@ namespace {
 
 Model pm(std::uint32_t seed = 0) {
   Model model;
-  model.interactions.couplings = CouplingKind::pm;
-  model.interactions.negative = 0.4;
+  model.interactions.couplings = CouplingKind::plus_minus;
+  model.interactions.negative_fraction = 0.4;
   model.interactions.seed = seed;
   return model;
 }
@@ -26,7 +26,7 @@ Model in_field(double field) {
 }
 Model in_random_field(double width) {
   Model model = pm();
-  model.interactions.random_field = RandomField::pm;
+  model.interactions.random_field = RandomField::plus_minus;
   model.interactions.field_width = width;
   return model;
 }

@@ -20,8 +20,8 @@ namespace {
 
 Model pm(double negative = 0.5) {
   Model model;
-  model.interactions.couplings = CouplingKind::pm;
-  model.interactions.negative = negative;
+  model.interactions.couplings = CouplingKind::plus_minus;
+  model.interactions.negative_fraction = negative;
   return model;
 }
 
@@ -49,7 +49,7 @@ Model in_field(double field, CouplingKind couplings = CouplingKind::ferromagnet)
 
 Model in_random_field(double width, CouplingKind couplings = CouplingKind::ferromagnet) {
   Model model = in_field(0, couplings);
-  model.interactions.random_field = RandomField::pm;
+  model.interactions.random_field = RandomField::plus_minus;
   model.interactions.field_width = width;
   return model;
 }
@@ -203,7 +203,7 @@ TEST_CASE("multispin engine in a field equals the reference") {
       compare_bits(graph, in_field(0.3), metropolis, sw, 500 + seed);
       compare_bits(graph, in_field(-1.7), glauber, wolff, 600 + seed);
       compare_bits(graph, in_field(2), metropolis, wolff, 650 + seed);  // flips of equal energy
-      compare_bits(graph, in_field(0.02, CouplingKind::pm), metropolis, wolff, 700 + seed);
+      compare_bits(graph, in_field(0.02, CouplingKind::plus_minus), metropolis, wolff, 700 + seed);
       compare_bits(graph, in_random_field(0.4), glauber, sw, 800 + seed);
       compare_bits(graph, in_random_field(1, CouplingKind::antiferromagnet), metropolis,
                    seed % 2 == 0 ? sw : wolff, 900 + seed);
@@ -328,7 +328,7 @@ TEST_CASE("the multispin engine rejects other couplings and fields") {
   refused(of);
   of = {};
   of.field = 0.1;
-  of.random_field = RandomField::pm;
+  of.random_field = RandomField::plus_minus;
   refused(of);
   of = {};
   of.random_field = RandomField::gaussian;

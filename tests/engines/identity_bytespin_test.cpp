@@ -142,7 +142,7 @@ TEST_CASE("bytespin engine: given spins") {
   for_each_combination([](const Graph& graph, EngineSpec spec) {
     check_given_spins(make_bytespin_engine, graph, spec, {1, 1}, {option(1), option(5)});
     if (spec.cluster == ClusterUpdate::few_cluster) return;
-    spec.model.interactions.couplings = CouplingKind::pm;
+    spec.model.interactions.couplings = CouplingKind::plus_minus;
     check_given_spins(make_bytespin_engine, graph, spec, {1, 1}, {option(1), option(5)});
   });
 }

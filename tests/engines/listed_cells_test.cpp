@@ -47,7 +47,7 @@ TEST_CASE("sweeps of rows and of listed cells give the same words") {
   const auto update = GENERATE(LocalUpdate::metropolis, LocalUpdate::glauber);
   const Graph graph = build_graph({extents, p, Rule::rewire, 11});
   Model model;
-  model.interactions.couplings = GENERATE(CouplingKind::ferromagnet, CouplingKind::pm);
+  model.interactions.couplings = GENERATE(CouplingKind::ferromagnet, CouplingKind::plus_minus);
   Sweeper rows(graph, model, false, update), every(graph, model, true, update);
   REQUIRE(rows.layout.every_cell == (graph.modified_sites().size() == graph.sites()));
   Words start(rows.layout.words);

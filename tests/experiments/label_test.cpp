@@ -48,7 +48,7 @@ TEST_CASE("label: a plain PGM, its labels as PGM and HDF5") {
   CHECK(low["histogram"] == nlohmann::json::parse("[[3, 1], [4, 1]]"));
   CHECK(low["tile"] == 4);
   const GrayImage ranks = parse_pgm(place.read("l.pgm"), "l.pgm");
-  CHECK(ranks.most == 2);
+  CHECK(ranks.white == 2);
   CHECK(ranks.pixels == std::vector<std::uint16_t>{2, 0, 1, 1, 2, 2, 0, 1, 0, 0, 0, 1});
   json_of(place.run("label a.pgm --threshold 100 --out l.h5 --json"));
   const std::string bytes = place.read("l.h5");

@@ -100,7 +100,7 @@ TEST_CASE("JSON values become containers while allocations fail") {
     };
     CHECK(refuse_each(and_later, build) > 8);
     results.clear();
-    for (const KeptForJson& kept : kept_for_json) CHECK_FALSE(kept.taken);
+    for (const ReservedBlock& kept : reserved_blocks) CHECK_FALSE(kept.taken);
   }
 }
 

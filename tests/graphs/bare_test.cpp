@@ -59,12 +59,12 @@ TEST_CASE(
       CHECK(bare.bonds() == left.size());
       CHECK(bare.removed_bonds().size() == home.size() - left.size());
       CHECK(bare.rewired_bonds().empty());
-      CHECK(bare.is_weighted());
+      CHECK(bare.has_kept_ends());
       std::map<Site, std::uint32_t> weights;
       std::uint64_t sum = 0;
-      for (const SiteWeight& w : bare.weights()) {
-        weights[w.site] = w.weight;
-        sum += w.weight;
+      for (const KeptEnds& w : bare.kept_ends()) {
+        weights[w.site] = w.ends;
+        sum += w.ends;
       }
       CHECK(weights == ends);
       const auto degrees = oracle::degrees(bare.sites(), left);
@@ -139,7 +139,7 @@ TEST_CASE("the bare lattice of rule add is the whole lattice") {
   const Graph bare = bare_of({{8, 6}, 0.5, Rule::add, 3});
   CHECK(bare.bonds() == 96);
   CHECK(bare.modified_sites().empty());
-  CHECK_FALSE(bare.is_weighted());
+  CHECK_FALSE(bare.has_kept_ends());
 }
 
 TEST_CASE("the bare lattice of rule swap has one D end at each removed bond") {
@@ -152,9 +152,9 @@ TEST_CASE("the bare lattice of rule swap has one D end at each removed bond") {
     ++removed_at[bare.lattice().home_b(bond)];
   }
   std::uint64_t sum = 0;
-  for (const SiteWeight& w : bare.weights()) {
-    CHECK(w.weight <= removed_at[w.site]);
-    sum += w.weight;
+  for (const KeptEnds& w : bare.kept_ends()) {
+    CHECK(w.ends <= removed_at[w.site]);
+    sum += w.ends;
   }
   CHECK(sum == removed.size());
 }
@@ -167,6 +167,6 @@ TEST_CASE("round trip of a bare lattice through an .h5 file") {
   const Graph again = read_graph(path);
   CHECK(graph_hash(again) == graph_hash(bare));
   CHECK(std::ranges::equal(again.removed_bonds(), bare.removed_bonds()));
-  CHECK(std::ranges::equal(again.weights(), bare.weights()));
+  CHECK(std::ranges::equal(again.kept_ends(), bare.kept_ends()));
   CHECK(graph_hash(bare) != graph_hash(build_graph(spec_of({8, 6}, 0.2, 9))));
 }

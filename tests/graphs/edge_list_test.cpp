@@ -472,7 +472,7 @@ TEST_CASE("weights and fields of an edge list are J and h with the option `weigh
     return fixed;
   };
   const auto weights = [](const Graph& graph) {
-    return std::vector<std::int32_t>(graph.bond_weights().begin(), graph.bond_weights().end());
+    return std::vector<std::int32_t>(graph.bond_couplings().begin(), graph.bond_couplings().end());
   };
   const auto fields = [](const Graph& graph) {
     return std::vector<std::int32_t>(graph.site_fields().begin(), graph.site_fields().end());

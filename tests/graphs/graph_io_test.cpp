@@ -89,14 +89,14 @@ TEST_CASE("weights and fields are written in all formats and read back equal") {
       Graph graph = imported_graph(6, bonds, "triangle");
       auto of_sites = fields;
       of_sites.push_back(5);
-      graph.set_weights(weighted ? weights : std::vector<std::int32_t>(),
-                        in_field ? of_sites : std::vector<std::int32_t>());
+      graph.set_couplings_and_fields(weighted ? weights : std::vector<std::int32_t>(),
+                                     in_field ? of_sites : std::vector<std::int32_t>());
       for (const char* ending : {".edges", ".graphml", ".h5"}) {
         const std::string path = folder / (std::to_string(number++) + ending);
         write_graph(graph, path);
         const Graph again = read_graph(path, {.weights = true});
         INFO(path);
-        CHECK(std::ranges::equal(again.bond_weights(), graph.bond_weights()));
+        CHECK(std::ranges::equal(again.bond_couplings(), graph.bond_couplings()));
         CHECK(std::ranges::equal(again.site_fields(), graph.site_fields()));
         CHECK(graph_hash(again) == graph_hash(graph));
         const auto refused = refusal_of([&] { read_graph(path); });
@@ -106,15 +106,16 @@ TEST_CASE("weights and fields are written in all formats and read back equal") {
     }
   }
   Graph one = imported_graph(2, {{0, 0, 1}}, "bond");
-  CHECK(refusal_of([&] { one.set_weights({1, 2}, {}); }).code == ExitCode::data);
-  CHECK(refusal_of([&] { one.set_weights({}, {1}); }).code == ExitCode::data);
+  CHECK(refusal_of([&] { one.set_couplings_and_fields({1, 2}, {}); }).code == ExitCode::data);
+  CHECK(refusal_of([&] { one.set_couplings_and_fields({}, {1}); }).code == ExitCode::data);
   Graph lattice = build_graph({{4, 4}, 0, Rule::rewire, 1});
-  CHECK(refusal_of([&] { lattice.set_weights(std::vector<std::int32_t>(32), {}); }).code ==
-        ExitCode::data);
+  CHECK(refusal_of([&] {
+          lattice.set_couplings_and_fields(std::vector<std::int32_t>(32), {});
+        }).code == ExitCode::data);
   CHECK(first_coupling(one).empty());
-  one.set_weights({-kFixedOne / 2}, {0, kFixedOne});
+  one.set_couplings_and_fields({-kFixedOne / 2}, {0, kFixedOne});
   CHECK(first_coupling(one) == "bond 0 of sites 0 and 1 has J = -0.5");
-  one.set_weights({kFixedOne}, {0, kFixedOne});
+  one.set_couplings_and_fields({kFixedOne}, {0, kFixedOne});
   CHECK(first_coupling(one) == "site 1 has h = 1");
 }
 

@@ -484,22 +484,23 @@ TEST_CASE("weights and fields of GraphML are J and h with the option `weights`")
                          "<node id=\"c\"><data key=\"f\">-3</data></node><node id=\"a\"/>"),
                    taken);
   CHECK(all_bonds(read) == std::vector<oracle::Pair>{{2, 0}, {1, 2}});
-  CHECK(values(read.bond_weights()) == Values{0.5, -2});
+  CHECK(values(read.bond_couplings()) == Values{0.5, -2});
   CHECK(values(read.site_fields()) == Values{0.5, -3, 0.5});
   CHECK(values(from_graphml(graph("", kNodes + "<edge source=\"a\" target=\"b\" J=\"-1\"/>"), taken)
-                   .bond_weights()) == Values{-1});
+                   .bond_couplings()) == Values{-1});
   const std::string sign = "<key id=\"s\" for=\"edge\" attr.name=\"sign\"/>";
   const auto edge = [](const std::string& value) {
     return "<edge source=\"a\" target=\"b\"><data key=\"s\">" + value + "</data></edge>\n";
   };
-  CHECK(values(from_graphml(graph(sign, kNodes + edge("-")), taken).bond_weights()) == Values{-1});
+  CHECK(values(from_graphml(graph(sign, kNodes + edge("-")), taken).bond_couplings()) ==
+        Values{-1});
   CHECK(from_graphml(graph(sign, kNodes + edge("-")), {.ignore = {"sign"}, .weights = true})
-            .bond_weights()
+            .bond_couplings()
             .empty());
   const ReadOptions merged{.merge = true, .weights = true};
-  CHECK(
-      values(from_graphml(graph(sign, kNodes + edge("-3") + edge("-3")), merged).bond_weights()) ==
-      Values{-3});
+  CHECK(values(
+            from_graphml(graph(sign, kNodes + edge("-3") + edge("-3")), merged).bond_couplings()) ==
+        Values{-3});
 
   for (const auto& [text, said] : std::vector<std::pair<std::string, std::string>>{
            {graph(sign, kNodes + edge("-3") + edge("-2")), "J = -2 here and J = -3 in line 3"},

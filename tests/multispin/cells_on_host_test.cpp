@@ -346,7 +346,7 @@ void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
 
 Interactions couplings_pm() {
   Interactions of;
-  of.couplings = CouplingKind::pm;
+  of.couplings = CouplingKind::plus_minus;
   return of;
 }
 Interactions in_field(double field) {
@@ -356,7 +356,7 @@ Interactions in_field(double field) {
 }
 Interactions in_random_field(double width) {
   Interactions of;
-  of.random_field = RandomField::pm;
+  of.random_field = RandomField::plus_minus;
   of.field_width = width;
   return of;
 }

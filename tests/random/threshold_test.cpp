@@ -22,8 +22,8 @@ TEST_CASE("thresholds: ends, clamping and rounding") {
 
 TEST_CASE("an impossible event never happens, a certain one always") {
   for (const std::uint32_t word : {0u, 1u, 0x80000000u, 0xFFFFFFFFu}) {
-    CHECK_FALSE(happens(word, threshold(0.0)));
-    CHECK(happens(word, threshold(1.0)));
-    CHECK(happens(word, threshold(0.5)) == (word < 0x80000000u));
+    CHECK_FALSE(is_below(word, threshold(0.0)));
+    CHECK(is_below(word, threshold(1.0)));
+    CHECK(is_below(word, threshold(0.5)) == (word < 0x80000000u));
   }
 }

@@ -14,7 +14,7 @@ using namespace rewise::oracle;
 TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the choice is stored") {
   const Workplace place;
   const auto folder = place / "study";
-  const ScheduleWish w = open_wish(0.1, kWorthTuning);
+  const ScheduleRequest w = open_request(0.1, kWorthTuning);
   const std::string name = schedule_class(w.spec, true);
   CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_auto");
   const ChosenSchedule first = choose_schedule(folder, w, StopToken());
@@ -33,7 +33,7 @@ TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the c
   CHECK(second.schedule == first.schedule);
   CHECK(second.cluster == first.cluster);
   // Little work: the rule of thumb, with Wolff updates.
-  const ChosenSchedule little = choose_schedule(folder, open_wish(0.2, 1), StopToken());
+  const ChosenSchedule little = choose_schedule(folder, open_request(0.2, 1), StopToken());
   CHECK(little.schedule == Schedule{1, 7});
   CHECK(little.cluster == ClusterUpdate::wolff);
 }
@@ -41,16 +41,16 @@ TEST_CASE("automatic cluster update: Swendsen-Wang and Wolff are compared, the c
 TEST_CASE("a stored schedule needs a cluster update, and is valid for its own class only") {
   const Workplace place;
   const auto folder = place / "study";
-  const ScheduleWish w = open_wish(0.1, 1);
+  const ScheduleRequest w = open_request(0.1, 1);
   const std::string name = schedule_class(w.spec);
   const std::string before = "{\"format\": \"rewise tune\", \"class\": \"" + name +
                              "\", \"schedule\": \"1:32\", \"reason\": \"tuned long ago\"";
   std::filesystem::create_directories(folder / "schedules");
   place.write("study/schedules/" + name + ".json", before + "}");
-  CHECK_THROWS_AS(choose_schedule(folder, wish(0.1, 1), StopToken()), Error);
+  CHECK_THROWS_AS(choose_schedule(folder, request(0.1, 1), StopToken()), Error);
   place.write("study/schedules/" + name + ".json", before + ", \"cluster\": \"wolff\"}");
   CHECK(choose_schedule(folder, w, StopToken()).schedule == Schedule{1, 7});
-  const ChosenSchedule kept = choose_schedule(folder, wish(0.1, 1), StopToken());
+  const ChosenSchedule kept = choose_schedule(folder, request(0.1, 1), StopToken());
   CHECK(kept.schedule == Schedule{1, 32});
   CHECK(kept.cluster == ClusterUpdate::wolff);
   CHECK(kept.reason == "tuned long ago");

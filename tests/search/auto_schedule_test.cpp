@@ -18,11 +18,11 @@ using namespace rewise::oracle;
 TEST_CASE("little work: the rule of thumb, kept even if more work is added") {
   const Workplace place;
   const auto folder = place / "study";
-  const ChosenSchedule first = choose_schedule(folder, wish(0.1, 5), StopToken());
+  const ChosenSchedule first = choose_schedule(folder, request(0.1, 5), StopToken());
   CHECK(first.schedule == Schedule{1, 7});
   CHECK_FALSE(first.tuned);
   CHECK(first.reason.find("rule of thumb") != std::string::npos);
-  const ChosenSchedule second = choose_schedule(folder, wish(0.1, 1e6), StopToken());
+  const ChosenSchedule second = choose_schedule(folder, request(0.1, 1e6), StopToken());
   CHECK(second.schedule == Schedule{1, 7});
   CHECK_FALSE(second.tuned);
   CHECK(second.reason == first.reason);
@@ -30,7 +30,7 @@ TEST_CASE("little work: the rule of thumb, kept even if more work is added") {
 
 TEST_CASE("work that takes this machine little time is not tuned, even if one core needs long") {
   const Workplace place;
-  ScheduleWish w = wish(0.1, kWorthTuning);
+  ScheduleRequest w = request(0.1, kWorthTuning);
   w.seconds = 0.9 * kMinTuning / kTuneShare;
   w.fallback = {{1, 9}, ClusterUpdate::swendsen_wang};
   const ChosenSchedule chosen = choose_schedule(place / "study", w, StopToken());
@@ -47,7 +47,7 @@ TEST_CASE("enough work: the first thread tunes, the others use its choice") {
   std::vector<std::thread> threads;
   for (ChosenSchedule& c : chosen) {
     threads.emplace_back(
-        [&] { c = choose_schedule(folder, wish(0.1, kWorthTuning), StopToken()); });
+        [&] { c = choose_schedule(folder, request(0.1, kWorthTuning), StopToken()); });
   }
   for (auto& thread : threads) thread.join();
   CHECK(chosen[0].tuned + chosen[1].tuned + chosen[2].tuned == 1);
@@ -58,7 +58,7 @@ TEST_CASE("enough work: the first thread tunes, the others use its choice") {
   CHECK(chosen[0].reason == chosen[1].reason);
 
   const auto file = nlohmann::json::parse(
-      place.read("study/schedules/" + schedule_class(wish(0.1, 0).spec) + ".json"));
+      place.read("study/schedules/" + schedule_class(request(0.1, 0).spec) + ".json"));
   CHECK(file["schedule"] == to_string(chosen[0].schedule));
   CHECK(file["settings"][0]["winner"]["schedule"] == file["schedule"]);
   // No lease is left.
@@ -66,10 +66,10 @@ TEST_CASE("enough work: the first thread tunes, the others use its choice") {
 }
 
 TEST_CASE("a class contains exactly the settings on which a schedule depends") {
-  const ScheduleWish base = wish(0.1, 0);
+  const ScheduleRequest base = request(0.1, 0);
   const std::string name = schedule_class(base.spec);
   CHECK(name == "8x6_p0.1_rewire_bundle_metropolis_wolff");
-  ScheduleWish same = base;
+  ScheduleRequest same = base;
   same.spec.seed = 99;
   same.spec.graph.seed = 5;
   same.spec.temperatures = {1, 2};
@@ -90,8 +90,8 @@ TEST_CASE("a class contains exactly the settings on which a schedule depends") {
 TEST_CASE("a damaged choice is an error that names the file") {
   const Workplace place;
   const auto folder = place / "study";
-  choose_schedule(folder, wish(0.1, 1), StopToken());
-  const std::string name = "study/schedules/" + schedule_class(wish(0.1, 0).spec) + ".json";
+  choose_schedule(folder, request(0.1, 1), StopToken());
+  const std::string name = "study/schedules/" + schedule_class(request(0.1, 0).spec) + ".json";
   for (const std::string& text :
        {std::string(""), std::string("{"), std::string("[1]"), std::string("{\"format\": 3}"),
         std::string("{\"format\": \"rewise tune\", \"class\": \"other\"}"),
@@ -104,7 +104,7 @@ TEST_CASE("a damaged choice is an error that names the file") {
     place.write(name, text);
     INFO(text);
     try {
-      choose_schedule(folder, wish(0.1, 1), StopToken());
+      choose_schedule(folder, request(0.1, 1), StopToken());
       FAIL("accepted");
     } catch (const Error& error) {
       CHECK(error.exit_code() == ExitCode::data);
@@ -118,12 +118,12 @@ TEST_CASE("a time limit during tuning: the rule of thumb is stored, so that the 
   const auto folder = place / "study";
   const StopToken now(std::chrono::duration<double>(0));
   try {
-    choose_schedule(folder, wish(0.1, kWorthTuning), now);
+    choose_schedule(folder, request(0.1, kWorthTuning), now);
     FAIL("tuning did not stop at the time limit");
   } catch (const Error& error) {
     CHECK(error.exit_code() == ExitCode::interrupted);
   }
-  const auto stored = stored_schedule(folder, wish(0.1, 0).spec);
+  const auto stored = stored_schedule(folder, request(0.1, 0).spec);
   REQUIRE(stored);
   CHECK(stored->schedule == Schedule{1, 7});
   CHECK(stored->reason.find("time limit") != std::string::npos);
@@ -131,14 +131,14 @@ TEST_CASE("a time limit during tuning: the rule of thumb is stored, so that the 
 
 TEST_CASE("schedules of replica exchange are tuned at one temperature, without exchange") {
   const Workplace place;
-  ScheduleWish w = wish(0.1, kWorthTuning);
+  ScheduleRequest w = request(0.1, kWorthTuning);
   w.spec.schedule.exchange = true;
   CHECK(choose_schedule(place / "a", w, StopToken()).tuned);
 }
 
 TEST_CASE("Metropolis alone is no candidate if isolated sites are likely") {
   const Workplace place;
-  ScheduleWish w = wish(1, kWorthTuning);  // 48 sites, each isolated with probability 0.0085
+  ScheduleRequest w = request(1, kWorthTuning);  // 48 sites, each isolated with probability 0.0085
   const ChosenSchedule chosen = choose_schedule(place / "a", w, StopToken());
   CHECK(chosen.schedule.cluster > 0);
   const std::string text = place.read("a/schedules/" + schedule_class(w.spec) + ".json");

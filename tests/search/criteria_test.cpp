@@ -31,9 +31,9 @@ SizeData size_in_window(std::uint32_t edge, const TcWindow& window, std::uint64_
       test::make_table({}, size.samples.sites, kPilotGraphs, size.samples.grid, dice);
   for (Eigen::Index g = 0; g < Eigen::Index{kPilotGraphs}; ++g) {
     GraphSample sample;
-    sample.fine.resize(table.temperature.size(), kMomentCount);
+    sample.fine_grid.resize(table.temperature.size(), kMomentCount);
     for (Eigen::Index m = 0; m < kMomentCount; ++m) {
-      sample.fine.col(m) = table.table[static_cast<std::size_t>(m)].row(g).transpose();
+      sample.fine_grid.col(m) = table.table[static_cast<std::size_t>(m)].row(g).transpose();
     }
     size.samples.graphs.push_back(std::move(sample));
   }
@@ -120,7 +120,7 @@ TEST_CASE("crossings: graphs other than the pilots do not move a window") {
   const WindowDecision before = criterion->decide(point, 1, beside, 0);
   for (SizeData& size : point.sizes) {
     GraphSample other = size.samples.graphs.front();
-    other.fine *= 3;
+    other.fine_grid *= 3;
     size.samples.graphs.insert(size.samples.graphs.end(), 5, other);
   }
   const WindowDecision after = criterion->decide(point, 1, beside, 0);

@@ -83,29 +83,32 @@ TaskData pilot(std::uint64_t seed, double tau, std::uint64_t cycles) {
 TEST_CASE("halves of the same distribution agree, others do not") {
   int refused = 0;
   for (std::uint64_t study = 0; study < 2000; ++study) {
-    std::vector<Halves> graphs;
+    std::vector<HotColdDifference> graphs;
     for (std::uint64_t g = 0; g < 4; ++g)
-      graphs.push_back(halves_of(made(4 * study + g, 0), 0, 20));
+      graphs.push_back(hot_cold_difference(made(4 * study + g, 0), 0, 20));
     refused += compare_halves(graphs, 0.01).agree ? 0 : 1;
   }
   CHECK(refused <= 36);
   CHECK(refused >= 1);
 
   // A difference that is not significant for single graphs, but for all together.
-  std::vector<Halves> graphs;
-  for (std::uint64_t g = 0; g < 64; ++g) graphs.push_back(halves_of(made(g, 0.12), 0, 20));
-  const HotCold together = compare_halves(graphs);
+  std::vector<HotColdDifference> graphs;
+  for (std::uint64_t g = 0; g < 64; ++g)
+    graphs.push_back(hot_cold_difference(made(g, 0.12), 0, 20));
+  const HotColdTest together = compare_halves(graphs);
   CHECK(!together.agree);
   CHECK(together.worst_z > 5);
   CHECK(compare_halves(std::span(graphs).first(4)).agree);
   // One graph out of equilibrium.
-  std::vector<Halves> one;
-  for (std::uint64_t g = 0; g < 64; ++g) one.push_back(halves_of(made(g, g == 7 ? 1 : 0), 0, 20));
+  std::vector<HotColdDifference> one;
+  for (std::uint64_t g = 0; g < 64; ++g)
+    one.push_back(hot_cold_difference(made(g, g == 7 ? 1 : 0), 0, 20));
   CHECK(!compare_halves(one).agree);
   // A later part of the series gives other numbers.
   TaskData late = made(1, 0);
-  CHECK(halves_of(late, 10, 10).difference(0, 0) != halves_of(late, 0, 20).difference(0, 0));
-  CHECK(compare_halves(std::span<const Halves>()).checks == 0);
+  CHECK(hot_cold_difference(late, 10, 10).difference(0, 0) !=
+        hot_cold_difference(late, 0, 20).difference(0, 0));
+  CHECK(compare_halves(std::span<const HotColdDifference>()).checks == 0);
 }
 
 // Energies and magnetisations of 4 replicas with few possible values: averages of two replicas are
@@ -125,7 +128,7 @@ TEST_CASE("replicas whose averages are equal by chance do not differ infinitely"
       data.bond_sum.append(energy);
       data.magnetisation.append(magnetisation);
     }
-    const Halves halves = halves_of(data, 0, 2);
+    const HotColdDifference halves = hot_cold_difference(data, 0, 2);
     equal += data.bond_sum.at(0, 0, 0) + data.bond_sum.at(0, 1, 0) ==
              data.bond_sum.at(0, 0, 2) + data.bond_sum.at(0, 1, 2);
     refused += compare_halves(std::span(&halves, 1)).agree ? 0 : 1;
@@ -163,7 +166,7 @@ TEST_CASE("an interrupted warm-up continues to the same bits") {
   int pieces = 0;
   TaskResult result;
   do {
-    TaskRun run = one_thread();
+    TaskRunOptions run = one_thread();
     run.stop = StopToken(std::chrono::duration<double>(0.004 + 0.001 * pieces));
     result = run_task({spec, paths}, run);
     ++pieces;
@@ -233,11 +236,11 @@ TEST_CASE("equilibration goes by the mean tau_int of the pilots") {
   search.sites = 1000;
   search.graphs = 4;
   search.pilot = [](std::uint32_t, const SizePlan& pilot_plan) {
-    StudyTask task;
+    PlannedTask task;
     task.spec.measure = pilot_plan.measure;
     return task;
   };
-  const auto run = [](const std::vector<StudyTask>& tasks, const TaskHandler& handle) {
+  const auto run = [](const std::vector<PlannedTask>& tasks, const TaskHandler& handle) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       handle(i, pilot(i, i == 3 ? 12 : 4, tasks[i].spec.measure));
     }

@@ -23,8 +23,8 @@ class Synthetic final : public Contender {
  public:
   Synthetic(Truth truth, std::uint64_t seed) : truth_(truth), dice_(seed) {
     for (double& x : now_) x = dice_.normal();
-    standing_.most = 2 / truth_.seconds;
-    standing_.least_turn = 4 * truth_.seconds;
+    standing_.upper_bound = 2 / truth_.seconds;
+    standing_.shortest_turn = 4 * truth_.seconds;
   }
 
   Standing standing() const override { return standing_; }
@@ -61,8 +61,9 @@ class Synthetic final : public Contender {
       standing.rate.error = std::max(standing.rate.error, 0.3 * standing.rate.value);
     }
     const double relative = standing.rate.error / standing.rate.value;
-    if (gamma.window_found) standing.doubt = standing.sound ? relative : std::max(relative, 0.5);
-    standing.least_turn = 4 * truth_.seconds;
+    if (gamma.window_found)
+      standing.relative_error = standing.sound ? relative : std::max(relative, 0.5);
+    standing.shortest_turn = 4 * truth_.seconds;
     return standing;
   }
 
@@ -194,7 +195,7 @@ TEST_CASE("race: unreliable estimates do not lead, and infinite bounds drop no c
   CHECK_FALSE(is_hopeless(unsound, 200, std::numeric_limits<double>::infinity()));
   Standing unknown;
   CHECK_FALSE(is_hopeless(unknown, 1e9, 2.5));
-  unknown.most = 1;
+  unknown.upper_bound = 1;
   CHECK(is_hopeless(unknown, 2, 2.5));
 }
 
@@ -203,7 +204,7 @@ TEST_CASE("race: a contender with a bound only is ranked after the measured ones
   // is too short to show the decay of the correlations.
   class Known final : public Contender {
    public:
-    explicit Known(Standing standing) : standing_(standing) { standing_.least_turn = 0.1; }
+    explicit Known(Standing standing) : standing_(standing) { standing_.shortest_turn = 0.1; }
     Standing standing() const override { return standing_; }
     double run(double seconds) override { return std::max(seconds, 0.1); }
 
@@ -213,7 +214,7 @@ TEST_CASE("race: a contender with a bound only is ranked after the measured ones
   Standing bound, measured;
   bound.rate = {1000, 1};
   measured.rate = {10, 3};
-  measured.doubt = 0.5;
+  measured.relative_error = 0.5;
   std::vector<std::unique_ptr<Contender>> contenders;
   contenders.push_back(std::make_unique<Known>(bound));
   contenders.push_back(std::make_unique<Known>(measured));
@@ -230,10 +231,10 @@ TEST_CASE("race: up to four times the budget until two contenders are measured")
     explicit Slow(double turn) : turn_(turn) {}
     Standing standing() const override {
       Standing now;
-      now.least_turn = turn_;
+      now.shortest_turn = turn_;
       if (turns > 0) {
         now.rate = {1, 0.5};
-        now.doubt = 0.5;
+        now.relative_error = 0.5;
       }
       return now;
     }

@@ -5,8 +5,8 @@
 
 namespace rewise::oracle {
 
-inline ScheduleWish wish(double p, double work) {
-  ScheduleWish w;
+inline ScheduleRequest request(double p, double work) {
+  ScheduleRequest w;
   w.spec.graph = {{8, 6}, p, Rule::rewire, 1};
   w.spec.temperatures = {2.2, 2.4, 2.6};
   w.work = w.seconds = work;
@@ -15,8 +15,8 @@ inline ScheduleWish wish(double p, double work) {
   return w;
 }
 
-inline ScheduleWish open_wish(double p, double work) {
-  ScheduleWish w = wish(p, work);
+inline ScheduleRequest open_request(double p, double work) {
+  ScheduleRequest w = request(p, work);
   w.any_cluster = true;
   return w;
 }

@@ -35,7 +35,7 @@ class OneSize {
   SizeData& size() { return size_; }
 
   void fill(std::size_t graphs) {
-    TaskRun run;
+    TaskRunOptions run;
     run.engine.threads = 1;
     size_.samples.graphs.resize(graphs);
     for (std::uint32_t g = 0; g < graphs; ++g) {

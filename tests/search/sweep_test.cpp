@@ -279,7 +279,7 @@ TEST_CASE("C and chi of many graphs with few measurements are exact") {
     size.plan.measure = 2;
     size.plan.every = 10;
     size.samples.sites = edge * edge;
-    TaskRun run;
+    TaskRunOptions run;
     run.engine.threads = 1;
     for (std::uint32_t g = 0; g < 800; ++g) {
       const TaskSpec spec = plan_task(config, 0, size.extents, g, size.plan, "sweep");

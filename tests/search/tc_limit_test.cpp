@@ -78,10 +78,10 @@ TEST_CASE("crossings of U with its limit give Tc and its error for any spread of
         return moments;
       };
       GraphSample sample;
-      sample.fine.resize(grid, kMomentCount);
+      sample.fine_grid.resize(grid, kMomentCount);
       sample.simulated.resize(6, kMomentCount);
       for (Eigen::Index k = 0; k < grid; ++k) {
-        sample.fine.row(k) = row(size.samples.grid(k)).transpose();
+        sample.fine_grid.row(k) = row(size.samples.grid(k)).transpose();
       }
       for (Eigen::Index k = 0; k < 6; ++k) {
         sample.simulated.row(k) =

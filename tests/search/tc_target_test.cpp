@@ -51,12 +51,12 @@ PointData point_of(const StudyConfig& config, const TransitionModel& model, std:
                       b = test::make_table(noise, sites, graphs, size.samples.grid, dice);
     for (Eigen::Index g = 0; g < graphs; ++g) {
       GraphSample sample;
-      sample.fine.resize(table.temperature.size(), kMomentCount);
-      sample.thermal.resize(table.temperature.size(), kMomentCount);
+      sample.fine_grid.resize(table.temperature.size(), kMomentCount);
+      sample.thermal_noise.resize(table.temperature.size(), kMomentCount);
       for (Eigen::Index m = 0; m < kMomentCount; ++m) {
         const auto k = static_cast<std::size_t>(m);
-        sample.fine.col(m) = table.table[k].row(g).transpose();
-        sample.thermal.col(m) =
+        sample.fine_grid.col(m) = table.table[k].row(g).transpose();
+        sample.thermal_noise.col(m) =
             (a.table[k].row(g) - b.table[k].row(g)).transpose() / std::sqrt(2.0);
       }
       // No spread of m^2, so that U is not corrected for it: the U of this model differs strongly

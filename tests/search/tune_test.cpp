@@ -98,7 +98,7 @@ TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
     spec.measure = 4000;
     spec.every = 1;
     spec.seed = 77;
-    TaskRun one;
+    TaskRunOptions one;
     one.engine.threads = 1;
     const TaskResult run = run_task({spec}, one);
     const auto& m = run.data.magnetisation;
@@ -171,7 +171,7 @@ namespace {
 TuneSetting glass_setting() {
   TuneSetting s = setting(EngineKind::multispin, 0, 1);
   s.spec.graph = {{4, 4, 4}, 0, Rule::rewire, 1};
-  s.spec.model.interactions.couplings = CouplingKind::pm;
+  s.spec.model.interactions.couplings = CouplingKind::plus_minus;
   s.spec.temperatures = {1.1, 1.4, 1.8};
   s.spec.schedule.exchange = true;
   s.candidates = {{{1, 0, true}, ClusterUpdate::wolff}, {{4, 0, true}, ClusterUpdate::wolff}};
@@ -188,7 +188,7 @@ TuneSetting glass_setting() {
 TEST_CASE("tune with replica exchange: tau of q^2 equals that of decorrelate") {
   const TuneSetting s = glass_setting();
   const TuneResult result = tune(s, StopToken(), {});
-  INFO(result.refused);
+  INFO(result.rejected);
   REQUIRE(result.has_best());
   CurveSpec curves;
   curves.graph.extents = s.spec.graph.extents;
@@ -226,7 +226,7 @@ TEST_CASE("tune with replica exchange: no result without equilibrium") {
   s.spec.temperatures = {0.2, 0.3};
   s.budget = 1e-3;
   const TuneResult result = tune(s, StopToken(), {});
-  CHECK(result.refused.starts_with("T = 0.2: not in equilibrium: "));
+  CHECK(result.rejected.starts_with("T = 0.2: not in equilibrium: "));
   CHECK_FALSE(result.has_best());
   CHECK(result.rows.empty());
 }
@@ -246,7 +246,7 @@ TaskData long_run(const Updates& candidate, std::uint32_t replicas, std::uint64_
   spec.measure = measure;
   spec.every = 1;
   spec.seed = seed;
-  TaskRun one;
+  TaskRunOptions one;
   one.engine.threads = 1;
   return run_task({spec}, one).data;
 }

@@ -149,7 +149,7 @@ TEST_CASE("an owner that is stopped at any call of a publication replaces nothin
       REQUIRE(pid >= 0);
       if (pid == 0) {
         LeaseClaim claim = claim_lease(path);
-        claim.lease->outgrow(4);
+        claim.lease->raise_term_above(4);
         if (!first_file) write_sealed(file, bytes_of("the first owner's"), &*claim.lease);
         Faults faults;
         faults.stop_at(n);
@@ -158,7 +158,7 @@ TEST_CASE("an owner that is stopped at any call of a publication replaces nothin
           if (first_file) {
             write_new_sealed(file, bytes_of("too late"), &*claim.lease);
           } else {
-            claim.lease->outgrow(claim.lease->term());
+            claim.lease->raise_term_above(claim.lease->term());
             write_sealed(file, bytes_of("too late"), &*claim.lease);
           }
         } catch (const LeaseLost&) {
@@ -179,7 +179,8 @@ TEST_CASE("an owner that is stopped at any call of a publication replaces nothin
       LeaseClaim claim = claim_lease(path);
       REQUIRE(claim.lease);
       // Like a task that continues from an existing file.
-      if (const auto there = open_latest(file, OpenAs::owner)) claim.lease->outgrow(there->term);
+      if (const auto there = open_latest(file, OpenAs::owner))
+        claim.lease->raise_term_above(there->term);
       write_sealed(file, bytes_of("the second owner's"), &*claim.lease);
       write_sealed(file, bytes_of("the second owner's, later"), &*claim.lease);
       ::kill(pid, SIGCONT);

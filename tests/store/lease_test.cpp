@@ -172,9 +172,9 @@ TEST_CASE("the term grows at every takeover, and above that of a file") {
     CHECK(claim.lease->term() == term);
     CHECK(text_of(path).find("\nterm " + std::to_string(term) + "\n") != std::string::npos);
   }
-  claim.lease->outgrow(3);
+  claim.lease->raise_term_above(3);
   CHECK(claim.lease->term() == 4);
-  claim.lease->outgrow(41);
+  claim.lease->raise_term_above(41);
   CHECK(claim.lease->term() == 42);
   CHECK(claim.lease->held());
   CHECK(text_of(path).find("\nterm 42\n") != std::string::npos);
@@ -201,13 +201,13 @@ TEST_CASE("an owner replaces files of earlier terms or without a term, but none 
   CHECK(open_latest(file, OpenAs::reader)->term == 1);
   {
     LeaseClaim later = claim_lease(folder / "later.lease");
-    later.lease->outgrow(6);
+    later.lease->raise_term_above(6);
     write_sealed(file, bytes_of("of term 7"), &*later.lease);
   }
   CHECK_THROWS_AS(write_sealed(file, bytes_of("older"), &*claim.lease), LeaseLost);
   CHECK_THROWS_AS(write_new_sealed(file, bytes_of("older"), &*claim.lease), LeaseLost);
   CHECK(read_sealed(file).image == bytes_of("of term 7"));
-  claim.lease->outgrow(7);
+  claim.lease->raise_term_above(7);
   write_sealed(file, bytes_of("of term 8"), &*claim.lease);
   CHECK(read_sealed(file).term == 8);
   // The term in a damaged block is ignored.

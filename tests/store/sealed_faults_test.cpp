@@ -195,7 +195,7 @@ TEST_CASE("calls that succeed but are reported as failed, as by NFS, are recogni
     REQUIRE(claim.lease);
     CHECK(claim.note.empty());
     CHECK(claim.lease->term() == 1);
-    claim.lease->outgrow(3);
+    claim.lease->raise_term_above(3);
     CHECK(claim.lease->held());
     const Lease* const none = nullptr;
     const Lease* const own = &*claim.lease;

@@ -87,7 +87,7 @@ TEST_CASE("spins in parts can be read from any byte") {
   const auto path = folder / "t.h5";
   const LeaseClaim claim = claim_lease(folder / "t.lease");
   const auto names = save_in_parts(path, *claim.lease, {1, 1, 9, 10}, 1);
-  const auto loaded = load_task(path, OpenAs::reader, Spins::checked);
+  const auto loaded = load_task(path, OpenAs::reader, LoadParts::check);
   REQUIRE(loaded);
   CHECK(loaded->in_parts);
   const StateRecord& state = loaded->task.state;
@@ -108,8 +108,8 @@ TEST_CASE("spins in parts can be read from any byte") {
   std::filesystem::remove(folder / names[2]);
   test::put_bytes(folder / names[2], bytes);
   CHECK_THROWS_AS(check_parts(path.parent_path(), state), Error);
-  CHECK_THROWS_AS(load_task(path, OpenAs::reader, Spins::checked), Error);
-  CHECK(load_task(path, OpenAs::reader, Spins::apart)->task.bond_sum == loaded->task.bond_sum);
+  CHECK_THROWS_AS(load_task(path, OpenAs::reader, LoadParts::check), Error);
+  CHECK(load_task(path, OpenAs::reader, LoadParts::skip)->task.bond_sum == loaded->task.bond_sum);
 }
 
 TEST_CASE("a missing, damaged or short part makes its checkpoint invalid") {
@@ -146,7 +146,7 @@ TEST_CASE("parts named by no checkpoint or .prev are removed, those of later ter
   const TempFolder folder;
   const auto path = folder / "t.part.h5";
   LeaseClaim claim = claim_lease(folder / "t.lease");
-  claim.lease->outgrow(8);  // the term is now 9
+  claim.lease->raise_term_above(8);  // the term is now 9
   const auto first = save_in_parts(path, *claim.lease, {10}, 1);
   const auto second = save_in_parts(path, *claim.lease, {2, 10}, 2);
   const auto third = save_in_parts(path, *claim.lease, {4, 10}, 3);

@@ -130,7 +130,7 @@ TEST_CASE("tasks are moved into packs") {
   stock.add(3);
   CHECK(stock.pack() == 0);  // too few
   CHECK(stock.fault().empty());
-  CHECK(stock.pack({.least = 1}) == 3);
+  CHECK(stock.pack({.min_tasks = 1}) == 3);
   CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
   CHECK_FALSE(load_finished(stock.paths("0123456789abcdef"), OpenAs::reader));
@@ -150,7 +150,7 @@ TEST_CASE("packs are bounded, and large tasks remain single files") {
   CHECK(stock.fault().empty());
   stock.add(9);
   limits = {};
-  limits.most_tasks = 5;
+  limits.max_tasks = 5;
   CHECK(stock.pack(limits) == 9);
   CHECK(stock.folder.files() == packs(5));
   stock.add(9);
@@ -168,25 +168,25 @@ TEST_CASE("an extended task counts instead of the packed one") {
   CHECK(stock.fault().empty());  // the single file is newer
   stock.extend(stock.ids[4]);    // now it has a `.prev`
   stock.extend(stock.ids[7]);
-  CHECK(stock.pack({.least = 1}) == 2);
+  CHECK(stock.pack({.min_tasks = 1}) == 2);
   CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
   // A single file that equals the packed task is removed.
   const auto loaded = load_finished(stock.paths(stock.ids[4]), OpenAs::reader);
   save_task(stock.folder / (stock.ids[4] + ".h5"), loaded->task);
-  CHECK(stock.pack({.least = 1}) == 1);
+  CHECK(stock.pack({.min_tasks = 1}) == 1);
   CHECK(stock.folder.files() == packs(2));
 }
 
 TEST_CASE("packs of earlier versions, one series for each lattice and p, are read") {
   Stock stock(12);
-  stock.pack({.most_tasks = 6});
+  stock.pack({.max_tasks = 6});
   fs::rename(stock.pack_file(1), stock.folder / "4x6_p0.1_rewire.1.pack.h5");
   fs::rename(stock.pack_file(2), stock.folder / "4x6_p0.2_rewire.1.pack.h5");
   CHECK(stock.fault().empty());
   stock.extend(stock.ids[3]);
   stock.extend(stock.ids[9]);
-  CHECK(stock.pack({.least = 1}) == 2);
+  CHECK(stock.pack({.min_tasks = 1}) == 2);
   CHECK(fs::exists(stock.pack_file(2)));
   CHECK(stock.fault().empty());
   const std::vector<std::string> unwanted{stock.ids[0]};
@@ -201,20 +201,20 @@ TEST_CASE("a kill at any call during packing loses no task, and the next process
     int n = 1;
     for (; !finished && n < 300; ++n) {
       Stock stock(packed);
-      stock.pack({.least = 1});
+      stock.pack({.min_tasks = 1});
       stock.add(4);
       if (packed > 0) stock.extend(stock.ids[1]);
       INFO("ends at call " << n);
       const int status = end_of(child([&] {
         Faults faults;
         faults.die_at(n);
-        stock.pack({.least = 1});
+        stock.pack({.min_tasks = 1});
         return 0;
       }));
       finished = status == 0;
       REQUIRE((status == 0 || status == 9));
       REQUIRE(stock.fault() == "");
-      stock.pack({.least = 1});
+      stock.pack({.min_tasks = 1});
       clear_temporaries(stock.folder.path());  // as at the start of every study
       REQUIRE(stock.fault() == "");
       REQUIRE(stock.folder.files() == packs(packed > 0 ? 2 : 1));
@@ -231,19 +231,19 @@ TEST_CASE("any failing call during packing leaves every task in its file or in t
     for (const int error : {EIO, ENOSPC}) {
       for (int n = 1; n <= 12; ++n) {
         Stock stock(3);
-        stock.pack({.least = 1});
+        stock.pack({.min_tasks = 1});
         stock.add(3);
         INFO(to_string(call) << " number " << n << " fails with errno " << error);
         try {
           Faults faults;
           faults.fail(call, n, error);
-          stock.pack({.least = 1});
+          stock.pack({.min_tasks = 1});
         } catch (const Error& caught) {
           ++errors;
           REQUIRE(caught.exit_code() == ExitCode::io);
         }
         REQUIRE(stock.fault() == "");
-        stock.pack({.least = 1});
+        stock.pack({.min_tasks = 1});
         clear_temporaries(stock.folder.path());
         fs::remove(stock.folder / ".leases.lock");  // exists if the folder could not be locked
         REQUIRE(stock.fault() == "");
@@ -289,7 +289,7 @@ TEST_CASE("a task that is extended while the pack is written is not removed") {
   syscalls().fsync = plain_fsync;
   CHECK(fs::exists(stock.folder / (stock.ids[2] + ".h5")));
   CHECK(stock.fault().empty());
-  stock.pack({.least = 1});
+  stock.pack({.min_tasks = 1});
   CHECK(stock.folder.files() == packs(2));
   CHECK(stock.fault().empty());
 }
@@ -318,7 +318,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
   for (int k = 0; k < 2; ++k) {
     packers.push_back(child([&] {
       for (int round = 0; round < 300; ++round) {
-        stock.pack({.least = 1 + static_cast<std::size_t>(round % 5), .most_tasks = 12});
+        stock.pack({.min_tasks = 1 + static_cast<std::size_t>(round % 5), .max_tasks = 12});
       }
       return 0;
     }));
@@ -333,7 +333,7 @@ TEST_CASE("several processes pack, extend and read the same folder") {
         auto loaded = load_finished(stock.paths(stock.ids[k]), OpenAs::owner);
         if (!loaded || loaded->task.bond_sum.time() != 5 + static_cast<std::size_t>(round))
           return 3;
-        claim.lease->outgrow(loaded->term);
+        claim.lease->raise_term_above(loaded->term);
         TaskData& task = loaded->task;
         task.bond_sum.append(std::vector<std::int64_t>(6, round));
         task.magnetisation.append(std::vector<std::int64_t>(6, round));
@@ -374,7 +374,7 @@ TEST_CASE("many kills of packing processes lose no task") {
   for (int kill = 0; kill < 40; ++kill) {
     const pid_t pid = child([&] {
       for (int round = 0;; ++round) {
-        stock.pack({.least = 1, .full = 3000 * (1 + static_cast<std::uint64_t>(round % 4))});
+        stock.pack({.min_tasks = 1, .full = 3000 * (1 + static_cast<std::uint64_t>(round % 4))});
       }
       return 0;
     });
@@ -385,7 +385,7 @@ TEST_CASE("many kills of packing processes lose no task") {
     if (kill % 3 == 0) stock.extend(stock.ids[static_cast<std::size_t>(kill) % 24]);
     if (kill % 5 == 0) stock.add(2);
   }
-  stock.pack({.least = 1});
+  stock.pack({.min_tasks = 1});
   clear_temporaries(stock.folder.path());
   for (const auto& name : stock.folder.files()) {
     INFO(name);
@@ -487,7 +487,7 @@ TEST_CASE("tasks in packs and in single files are listed and removed") {
   CHECK(stock.fault().empty());
   CHECK(stored_tasks(stock.folder.path(), problems).size() == 9);
   stock.extend(stock.ids[2]);
-  stock.pack({.least = 1});
+  stock.pack({.min_tasks = 1});
   CHECK(remove_tasks(stock.folder.path(), {}) > 0);  // the shorter copy of the extended task
   CHECK(stock.fault().empty());
   remove_tasks(stock.folder.path(), stock.ids);

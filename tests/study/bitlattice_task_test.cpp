@@ -40,7 +40,7 @@ const std::string kRun =
 
 TEST_CASE("a bitlattice task has the series of the engine and no cluster sums") {
   const TaskSpec spec = bitlattice_task({36, 22});
-  TaskRun run;
+  TaskRunOptions run;
   run.engine.threads = 1;
   const TaskResult result = run_task({spec}, run);
   REQUIRE(result.outcome == TaskOutcome::finished);

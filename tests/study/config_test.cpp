@@ -368,8 +368,8 @@ TEST_CASE("couplings, fields and replica exchange of a study") {
       "field_random = \"gaussian\"\nfield_width = 0.1\ncoupling_seed = 7\n"
       "[sampling]\nschedule = \"1:0\"\nexchange = true\nhoudayer = true\n");
   const Interactions& of = config.model.interactions;
-  CHECK(of.couplings == CouplingKind::pm);
-  CHECK(of.negative == 0.25);
+  CHECK(of.couplings == CouplingKind::plus_minus);
+  CHECK(of.negative_fraction == 0.25);
   CHECK(of.on_shortcuts);
   CHECK(of.field == 0.5);
   CHECK(of.random_field == RandomField::gaussian);

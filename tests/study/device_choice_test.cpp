@@ -150,7 +150,7 @@ TEST_CASE("devices joined by a plus share a system, if the command supports it")
   const Failure engine = failure([&] { choose("cuda:1+2", EngineKind::multispin); });
   CHECK(engine.code == ExitCode::usage);
   CHECK(contains(engine.text, "--engine bytespin"));
-  const Failure dealt = failure([&] { choose("cuda:1+2", EngineKind::bytespin, Teams::refused); });
+  const Failure dealt = failure([&] { choose("cuda:1+2", EngineKind::bytespin, Teams::rejected); });
   CHECK(dealt.code == ExitCode::usage);
   CHECK(contains(dealt.text, "cuda:0,1 distributes tasks"));
   CHECK(failure([&] { choose("cuda:1+7", EngineKind::bytespin); }).code == ExitCode::device);
@@ -172,7 +172,7 @@ TEST_CASE("auto chooses the CPU for a task that takes less time there than the s
 
 TEST_CASE("auto uses the same rule for a study as for a task") {
   const auto choose = [](const char* text, double seconds) {
-    return choose_devices(text, EngineKind::multispin, "--device", three(), Teams::refused,
+    return choose_devices(text, EngineKind::multispin, "--device", three(), Teams::rejected,
                           seconds);
   };
   CHECK(names(choose("auto", 0.02)) == "cpu");
@@ -191,9 +191,9 @@ TEST_CASE("estimated CPU time of a study: proportional to its work, unknown with
   const std::string fixed = "schedule = \"1:1\"\ntemperatures = [2.6, 2.8]\nequilibrate = 100\n";
   const double small = seconds("[8, 12]", fixed + "measure = 100\nevery = 1\n");
   CHECK(small == Approx((64 + 144) * 32 * 2 * 10 * 200 * 1.2e-9));
-  CHECK(small < kGpuStart);
+  CHECK(small < kGpuStartSeconds);
   CHECK(seconds("[8, 12]", fixed + "measure = 1900\nevery = 1\n") == Approx(10 * small));
-  CHECK(seconds("[128, 256]", fixed) > kGpuStart);
-  CHECK(seconds("[8, 10]", "") < kGpuStart);
+  CHECK(seconds("[128, 256]", fixed) > kGpuStartSeconds);
+  CHECK(seconds("[8, 10]", "") < kGpuStartSeconds);
   CHECK(seconds("[8, 12]", "target_error = 1e-3\n") == std::numeric_limits<double>::infinity());
 }

@@ -94,7 +94,7 @@ TEST_CASE("couplings of different size and fields make sweeps ergodic") {
         {{-kUnitCoupling, kUnitCoupling, -kUnitCoupling / 2}, {}, 0},
         {{}, {0, 0, kUnitCoupling}, 0}}) {
     Graph graph = graph_of(3, kTriangle);
-    graph.set_weights(weights, fields);
+    graph.set_couplings_and_fields(weights, fields);
     CHECK(ergodicity_problem(graph).even_parts == parts);
   }
   TaskSpec spec;
@@ -116,7 +116,7 @@ TEST_CASE("couplings of different size and fields make sweeps ergodic") {
   spec.model.interactions.field = 0;
   spec.model.interactions.couplings = CouplingKind::gaussian;
   CHECK_FALSE(warned());
-  spec.model.interactions.couplings = CouplingKind::pm;
+  spec.model.interactions.couplings = CouplingKind::plus_minus;
   spec.local = LocalUpdate::glauber;
   CHECK_FALSE(warned());
   spec.local = LocalUpdate::metropolis;

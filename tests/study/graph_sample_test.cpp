@@ -116,7 +116,7 @@ TEST_CASE("improved estimators differ from plain ones only by noise and lower th
   CHECK(controls(samples).names == std::vector<std::string>{"rewired_ends", "sum_k2"});
   const auto error = [&] {
     const auto f = [](const Moments& m, double, double) { return m(kM2); };
-    return curve_over_graphs(0, fine_table(samples), f, controls(samples)).at(3);
+    return curve_over_graphs(0, fine_grid_table(samples), f, controls(samples)).at(3);
   };
   const Value plain = error();
   samples.improved = true;
@@ -165,8 +165,8 @@ TEST_CASE("with Houdayer moves, the two halves of the replicas share no couple")
       }
       const GraphSample sample = reduce(spec, data, {}, true);
       INFO(replicas << " replicas, couple " << first);
-      REQUIRE(sample.simulated_thermal.rows() == 1);
-      CHECK(std::abs(sample.simulated_thermal(0, kEnergy)) < 1e-12);
+      REQUIRE(sample.simulated_thermal_noise.rows() == 1);
+      CHECK(std::abs(sample.simulated_thermal_noise(0, kEnergy)) < 1e-12);
     }
   }
 }

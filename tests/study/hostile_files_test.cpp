@@ -232,24 +232,24 @@ TEST_CASE("a task file with a correct digest and wrong content is an error") {
 
 TEST_CASE("damage of JSON files with a digest is detected") {
   const Json json{{"a", 0.1}, {"b", {1, 2, nullptr}}, {"c", "x\u00e9"}};
-  const std::string text = kept_text(json);
-  CHECK(parse_kept(text).state == KeptState::good);
-  CHECK(parse_kept(text).json == json);
-  CHECK(parse_kept(json.dump()).state == KeptState::unsealed);
+  const std::string text = sealed_text(json);
+  CHECK(parse_sealed_json(text).state == JsonSeal::good);
+  CHECK(parse_sealed_json(text).json == json);
+  CHECK(parse_sealed_json(json.dump()).state == JsonSeal::unsealed);
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (const int bit : {0, 3, 6}) {
       std::string other = text;
       other[at] = static_cast<char>(other[at] ^ (1 << bit));
-      const KeptJson kept = parse_kept(other);
+      const SealedJson kept = parse_sealed_json(other);
       // Changed blanks are harmless. If the name "digest" is changed, the file counts as one
       // without a digest.
       INFO(at << " " << other);
-      CHECK((kept.state == KeptState::damaged || kept.json == json ||
-             (kept.state == KeptState::unsealed && other.find("\"digest\"") == std::string::npos)));
+      CHECK((kept.state == JsonSeal::damaged || kept.json == json ||
+             (kept.state == JsonSeal::unsealed && other.find("\"digest\"") == std::string::npos)));
     }
   }
   for (const char* no : {"", "[]", "3", "{", "{\"digest\": 3}", "{\"digest\": \"00\"}"}) {
-    CHECK(parse_kept(no).state == KeptState::damaged);
+    CHECK(parse_sealed_json(no).state == JsonSeal::damaged);
   }
-  CHECK(parse_kept(std::string(1'000'000, '[')).state == KeptState::damaged);
+  CHECK(parse_sealed_json(std::string(1'000'000, '[')).state == JsonSeal::damaged);
 }

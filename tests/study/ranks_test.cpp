@@ -51,7 +51,7 @@ TEST_CASE("ranks in the environment variables of mpirun and srun") {
                               {"SLURM_STEP_NUM_TASKS", "4"},
                               {"SLURM_LOCALID", "1"},
                               {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}});
-  CHECK(std::string(slurm.said_by) == "SLURM_STEP_NUM_TASKS");
+  CHECK(std::string(slurm.size_variable) == "SLURM_STEP_NUM_TASKS");
   CHECK((slurm.rank == 3 && slurm.size == 4 && slurm.local == 1 && slurm.local_size == 2));
   // A batch script outside of srun is one process for any number of requested tasks.
   CHECK(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}).size == 1);
@@ -144,9 +144,9 @@ TEST_CASE("the lowest rank in a folder leads, and the next one after its end") {
   const auto rank = [](int number) { return Rank{number, 3, number, 3}; };
   auto zero = std::make_unique<RankPresence>(rank(0), place / ".");
   const RankPresence one(rank(1), place / "."), two(rank(2), place / ".");
-  CHECK(zero->led_on_arrival());
-  CHECK_FALSE(one.led_on_arrival());
-  CHECK_FALSE(two.led_on_arrival());
+  CHECK(zero->led_at_start());
+  CHECK_FALSE(one.led_at_start());
+  CHECK_FALSE(two.led_at_start());
   CHECK(one.lower_rank_present());
   zero.reset();
   CHECK_FALSE(one.lower_rank_present());

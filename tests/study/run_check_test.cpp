@@ -200,10 +200,10 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   }
   coupled.graph.bonds = 2000;
   const TemperatureResult alone = results_of(coupled).front();
-  const Halves halves = halves_of(coupled, 0, 60);
+  const HotColdDifference halves = hot_cold_difference(coupled, 0, 60);
   coupled.configuration["sampling.houdayer"] = "true";
   const TemperatureResult members = results_of(coupled).front();
-  const Halves of_members = halves_of(coupled, 0, 60);
+  const HotColdDifference of_members = hot_cold_difference(coupled, 0, 60);
   CHECK(members.observables[0].value == Approx(alone.observables[0].value));
   CHECK(members.observables[0].error == Approx(alone.observables[0].error * std::sqrt(31. / 15)));
   CHECK(halves.dof == 30);
@@ -317,7 +317,8 @@ TEST_CASE("run prints values only at temperatures in equilibrium") {
 TEST_CASE("temperatures that exchange replicas with one without equilibrium have no values") {
   const auto beside = [](const std::vector<double>& temperatures, const std::vector<double>& bad) {
     std::vector<std::size_t> found;
-    for (const BesideRefused& one : beside_refused(temperatures, bad)) found.push_back(one.index);
+    for (const AffectedTemperature& one : affected_temperatures(temperatures, bad))
+      found.push_back(one.index);
     return found;
   };
   const std::vector<double> all = {0.5, 0.8, 1.1, 1.4, 1.7};

@@ -70,8 +70,8 @@ struct Runs {
   Progress progress{"study", 0, true};
   Study study{StudyFolder(place / "study", config, "tc")};
 
-  static StudyTask task(std::uint64_t seed) {
-    StudyTask task;
+  static PlannedTask task(std::uint64_t seed) {
+    PlannedTask task;
     task.spec.graph.extents = {8, 8};
     task.spec.graph.p = 0.1;
     task.spec.graph.seed = seed;
@@ -89,7 +89,7 @@ struct Runs {
   }
   // Returns the number of results handled exactly once.
   std::size_t run(std::uint64_t first, std::uint64_t last) {
-    std::vector<StudyTask> tasks;
+    std::vector<PlannedTask> tasks;
     for (std::uint64_t seed = first; seed <= last; ++seed) tasks.push_back(task(seed));
     std::vector<std::atomic<int>> taken(tasks.size());
     study.run(tasks, StopToken(), progress, [&](std::size_t index, TaskData&& data) {

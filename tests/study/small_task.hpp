@@ -16,8 +16,8 @@ inline TaskSpec small_task() {
   return spec;
 }
 
-inline TaskRun one_thread() {
-  TaskRun run;
+inline TaskRunOptions one_thread() {
+  TaskRunOptions run;
   run.engine.threads = 1;
   return run;
 }

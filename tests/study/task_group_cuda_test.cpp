@@ -31,8 +31,8 @@ std::vector<TaskSpec> some_tasks() {
   return specs;
 }
 
-TaskRun run_on(int device) {
-  TaskRun run;
+TaskRunOptions run_on(int device) {
+  TaskRunOptions run;
   run.engine.threads = 1;
   run.engine.device = device;
   return run;
@@ -111,7 +111,7 @@ TEST_CASE("checkpoints of a group are continued in a group, alone and on the CPU
   const auto specs = some_tasks();
   int interrupted = 0;
   for (double limit = 1e-6;; limit *= 4) {
-    TaskRun run = run_on(interrupted % 3 == 1 ? -1 : 0);
+    TaskRunOptions run = run_on(interrupted % 3 == 1 ? -1 : 0);
     run.stop = StopToken(std::chrono::duration<double>(limit));
     bool stopped = false;
     for (const TaskResult& result : run_tasks(jobs_in(place / "", specs), run)) {

@@ -46,8 +46,8 @@ std::vector<TaskSpec> some_tasks(bool times) {
   return specs;
 }
 
-TaskRun plain_run() {
-  TaskRun run;
+TaskRunOptions plain_run() {
+  TaskRunOptions run;
   run.engine.threads = 1;
   return run;
 }
@@ -90,7 +90,7 @@ TEST_CASE("an interrupted group continues from its checkpoints, together or alon
   const auto specs = some_tasks(true);
   int interrupted = 0;
   for (double limit = 1e-6;; limit *= 2) {
-    TaskRun run = plain_run();
+    TaskRunOptions run = plain_run();
     run.stop = StopToken(std::chrono::duration<double>(limit));
     const auto results = run_tasks(jobs_in((place / "").string(), specs), run);
     bool stopped = false;
@@ -136,7 +136,7 @@ TEST_CASE("a task that fails or is held does not affect the others of its group"
     CHECK(error.exit_code() == ExitCode::data);
   }
   CHECK(results[2].outcome == TaskOutcome::held);
-  CHECK(results[3].outcome == TaskOutcome::already);
+  CHECK(results[3].outcome == TaskOutcome::already_finished);
   CHECK(results[4].outcome == TaskOutcome::finished);
   for (const std::size_t k : {0u, 3u, 4u}) {
     CHECK(test::content_digest(results[k].data) == digest_alone(specs[k]));
@@ -149,7 +149,7 @@ TEST_CASE("a group stopped during its preparation runs or releases the tasks it 
     std::filesystem::create_directories(place / "tasks");
     const auto specs = some_tasks(false);
     auto jobs = jobs_in((place / "").string(), specs);
-    TaskRun run = plain_run();
+    TaskRunOptions run = plain_run();
     run.stop = StopToken(std::chrono::duration<double>(0.3));
     const auto leases = [&] {
       return std::count_if(jobs.begin(), jobs.end(),
@@ -188,7 +188,7 @@ TEST_CASE("a group stopped during its preparation runs or releases the tasks it 
     }
   }
 
-  TaskRun over = plain_run();
+  TaskRunOptions over = plain_run();
   over.stop = StopToken(std::chrono::duration<double>(0));
   HostThreads host(1);
   std::vector<TaskJob> jobs(2);
@@ -261,29 +261,29 @@ TEST_CASE("tasks that run together, and the number that fills a device") {
   spec.temperatures = {2.4};
   spec.replicas = 256;
   spec.graph.extents = {8192, 8192};
-  CHECK(group_size(spec).most == 1);
+  CHECK(group_size(spec).max_tasks == 1);
   spec.graph.extents = {1024, 1024};
-  CHECK(group_size(spec).most == 4);
-  CHECK(group_size(spec).fewest == 1);
+  CHECK(group_size(spec).max_tasks == 4);
+  CHECK(group_size(spec).worthwhile_tasks == 1);
   spec.graph.extents = {128, 128};
-  CHECK(group_size(spec).most == 32);
-  CHECK(group_size(spec).fewest == 2);  // 1/16 of the number that fills a device
+  CHECK(group_size(spec).max_tasks == 32);
+  CHECK(group_size(spec).worthwhile_tasks == 2);  // 1/16 of the number that fills a device
   spec.graph.extents = {16, 16};
-  CHECK(group_size(spec).most == 256);
-  CHECK(group_size(spec).least == 128);
+  CHECK(group_size(spec).max_tasks == 256);
+  CHECK(group_size(spec).min_tasks == 128);
   spec.measure = 100;  // little data to write
-  CHECK(group_size(spec).least == 256);
+  CHECK(group_size(spec).min_tasks == 256);
   spec.graph.extents = {32, 32};
   spec.measure = 120'000;  // 180 MB each: 11 tasks reach the limit of a group
-  CHECK(group_size(spec).most == 11);
-  CHECK(group_size(spec).least == 11);
+  CHECK(group_size(spec).max_tasks == 11);
+  CHECK(group_size(spec).min_tasks == 11);
   spec.measure = 12'000;
-  CHECK(group_size(spec).most == 116);
-  CHECK(group_size(spec).least == 32);
+  CHECK(group_size(spec).max_tasks == 116);
+  CHECK(group_size(spec).min_tasks == 32);
   spec.measure = 10'000'000;
-  CHECK(group_size(spec).most == 1);
+  CHECK(group_size(spec).max_tasks == 1);
   spec.engine = EngineKind::bytespin;
-  CHECK(group_size(spec).most == 1);
+  CHECK(group_size(spec).max_tasks == 1);
 }
 
 TEST_CASE("estimated bytes of series equal their storage") {
@@ -328,7 +328,7 @@ TEST_CASE("a finished task can be read from a read-only disk") {
   const std::string digest = test::content_digest(run_task({spec, paths}, plain_run()).data);
   const ReadOnlyDisk disk;
   const TaskResult again = run_task({spec, paths}, plain_run());
-  CHECK(again.outcome == TaskOutcome::already);
+  CHECK(again.outcome == TaskOutcome::already_finished);
   CHECK(test::content_digest(again.data) == digest);
   spec.measure += 1;
   try {

@@ -87,7 +87,7 @@ TEST_CASE("a stored configuration gives the settings back") {
     if (change == 4) spec.model = {ModelKind::potts, 3};
     if (change == 4) spec.local = LocalUpdate::glauber;
     if (change == 4) spec.engine = EngineKind::bytespin;
-    if (change == 5) spec.model.interactions.couplings = CouplingKind::pm;
+    if (change == 5) spec.model.interactions.couplings = CouplingKind::plus_minus;
     if (change == 5) spec.staggered = true;
     if (change == 5) spec.start = Start::cold;
     TaskData data;

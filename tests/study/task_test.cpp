@@ -64,7 +64,7 @@ TEST_CASE("the number of cycles per call of the engine changes nothing") {
   // The number of cycles per call depends on the measured speed, so it differs between two runs.
   const TaskSpec spec = small_task();
   const TaskData first = run_task({spec}, one_thread()).data;
-  TaskRun two = one_thread();
+  TaskRunOptions two = one_thread();
   two.engine.threads = 2;
   CHECK(test::content_digest(first) == test::content_digest(run_task({spec}, two).data));
 }
@@ -93,8 +93,8 @@ TEST_CASE("antiferromagnets measure the staggered magnetisation, other models on
   CHECK(measures_staggered({}, antiferromagnet, nullptr, ""));
   CHECK_FALSE(measures_staggered(false, antiferromagnet, nullptr, ""));
   CHECK_FALSE(measures_staggered({}, Model{}, nullptr, ""));
-  CHECK_FALSE(measures_staggered({}, of(CouplingKind::pm), nullptr, ""));
-  CHECK(measures_staggered(true, of(CouplingKind::pm), nullptr, ""));
+  CHECK_FALSE(measures_staggered({}, of(CouplingKind::plus_minus), nullptr, ""));
+  CHECK(measures_staggered(true, of(CouplingKind::plus_minus), nullptr, ""));
   Model potts = antiferromagnet;
   potts.kind = ModelKind::potts;
   CHECK_FALSE(measures_staggered({}, potts, nullptr, ""));

@@ -172,7 +172,7 @@ class CoupledCpuEngine final : public CoupledEngine {
  private:
   struct Worker {
     std::unique_ptr<Updates> updates;
-    Work work;
+    WorkCounters work;
   };
 
   int now_threads() const { return threads_now(options_, threads_); }
@@ -208,7 +208,7 @@ std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Sched
                                                 std::uint64_t steps, StopPoll& poll,
                                                 Worker& worker) {
   const Boltzmann& factors = boltzmann_[replica / spec_.replicas];
-  std::uint32_t done = ahead_[replica];
+  std::uint32_t done = steps_ahead_[replica];
   for (bool stopped = false; done < steps && !stopped; ++done) {
     const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
                       static_cast<std::uint32_t>(step_ + done)};
@@ -293,7 +293,7 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
     StopPoll poll(options_, stopped);
     if (poll.stopped()) return;
     updates_of(thread);
-    ahead_[replica] =
+    steps_ahead_[replica] =
         advance_replica(replica, schedule, steps, poll, workers_[static_cast<std::size_t>(thread)]);
   });
   double local = 0, cluster = 0;  // the threads' times overlap
@@ -308,7 +308,7 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
   const double fraction = local + cluster > 0 ? (now() - begin) / (local + cluster) : 0;
   work_.local_seconds += fraction * local;
   work_.cluster_seconds += fraction * cluster;
-  return *std::min_element(ahead_.begin(), ahead_.end()) >= steps;
+  return *std::min_element(steps_ahead_.begin(), steps_ahead_.end()) >= steps;
 }
 
 void CoupledCpuEngine::measure(Observation& out) {
@@ -414,7 +414,7 @@ void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
   out.staggered = staggered;
   out.overlap = overlap;
   out.link_overlap = link_overlap;
-  exchange_.report(out);
+  exchange_.move_counts(out);
 }
 
 std::vector<std::uint64_t> CoupledEngine::save_sums() const {

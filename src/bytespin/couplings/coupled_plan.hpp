@@ -64,7 +64,8 @@ struct CoupledPlan {
       plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
         energy += flip_cost(coupling[slot], old, spins[neighbour]);
       });
-      return static_cast<std::uint8_t>(old ^ std::uint8_t{happens(draw, accepts(factors, energy))});
+      return static_cast<std::uint8_t>(old ^
+                                       std::uint8_t{is_below(draw, accepts(factors, energy))});
     }
     if (local == LocalUpdate::glauber) {
       return heat_bath<kDim>(factors, spins, site, std::uint64_t{draw} << 32 | proposal);
@@ -75,21 +76,22 @@ struct CoupledPlan {
       energy += coupling[slot] * (std::int64_t{spins[neighbour] == old} -
                                   std::int64_t{spins[neighbour] == proposed});
     });
-    return happens(draw, factors.metropolis(energy)) ? proposed : old;
+    return is_below(draw, factors.metropolis(energy)) ? proposed : old;
   }
 
   // Whether a bond joins the clusters of its two spins in the update of `key`.
   RW_HD bool joins(const Boltzmann& factors, const DrawKey& key, std::uint64_t slot, std::uint8_t a,
                    std::uint8_t b) const {
     const std::int64_t energy = flip_cost(coupling[slot], a, b);
-    return energy > 0 && happens(slot_draw(key, Stream::bytespin_bond, slot), factors.bond(energy));
+    return energy > 0 &&
+           is_below(slot_draw(key, Stream::bytespin_bond, slot), factors.bond(energy));
   }
   // Whether a site is bound to the ghost spin.
   RW_HD bool binds_to_ghost(const Boltzmann& factors, const DrawKey& key, Site site,
                             std::uint8_t spin) const {
     const std::int64_t energy = field_flip_cost(site, spin);
     return energy > 0 &&
-           happens(slot_draw(key, Stream::bytespin_ghost, site), factors.bond(energy));
+           is_below(slot_draw(key, Stream::bytespin_ghost, site), factors.bond(energy));
   }
 
   // The spin of a site of a Swendsen-Wang cluster, by its smallest site.

@@ -30,7 +30,7 @@ bool modified_cells(const Plan& plan, const Tables& tables, const DrawKey& key, 
     const Threshold flip = tables.flip[field_index(spin, up, degree, plan.max_degree)];
     const std::uint32_t draw =
         slot_draw(key, Stream::bytespin_local, plan.site_slots.slot(site, colour));
-    out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{happens(draw, flip)});
+    out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{is_below(draw, flip)});
   }
   return true;
 }
@@ -54,7 +54,7 @@ void lattice_row(const Plan& plan, const Tables& tables, int colour, Site base,
     std::uint32_t up = row[left] + row[right];
     for (int k = 2; k < 2 * D; ++k) up += beside[k][x];
     const Threshold t = flip[field_index(row[x], up, 2 * D, max_degree)];
-    row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{happens(words[x >> 1], t)});
+    row[x] = static_cast<std::uint8_t>(row[x] ^ std::uint8_t{is_below(words[x >> 1], t)});
   };
   // The two ends of a row are neighbours.
   if (first == 0) update(0, length - 1, 1);

@@ -44,7 +44,7 @@ class IsingFlip {
     std::uint32_t up = 0;
     each([&](std::uint32_t spin) { up += spin; });
     const int field = 2 * static_cast<int>(up) - static_cast<int>(degree);
-    return old ^ static_cast<std::uint32_t>(happens(draw, flip_[old != 0 ? field : -field]));
+    return old ^ static_cast<std::uint32_t>(is_below(draw, flip_[old != 0 ? field : -field]));
   }
 
  private:
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(kThreads)
     update_regular(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
                    const LocalGroup* groups, const __grid_constant__ DeviceReplicas replicas,
                    int colour, std::uint64_t calls, const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
   if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, replicas, colour, replica, call);
 }
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kThreads)
                     const __grid_constant__ DeviceReplicas replicas, int colour,
                     std::uint32_t first, std::uint32_t last,
                     const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint32_t cell = first + block * kThreads + threadIdx.x;
   if (cell < last) modified_cell<Rule>(plan, cells, replicas, colour, replica, cell);
 }
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(kThreads)
                 const __grid_constant__ DeviceReplicas replicas, int colour, std::uint32_t first,
                 std::uint32_t last, const __grid_constant__ ReplicaBlocks blocks) {
   __shared__ std::uint32_t count[kThreads / 32][256];
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t cell = first + block * (kThreads / 32) + warp;
   if (cell < last) wide_cell(plan, cells, replicas, colour, replica, cell, count[warp]);

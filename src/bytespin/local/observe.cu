@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kThreads)
                   unsigned long long* unequal, unsigned long long* counts,
                   const __grid_constant__ ReplicaBlocks blocks) {
   __shared__ typename Counter::Memory memory;
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint8_t* spins = replicas.spins_of(replica);
   Counter counter(memory);
   int sum = 0;
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kThreads)
     count_rewired(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
                   const __grid_constant__ DeviceReplicas replicas, unsigned long long* unequal,
                   const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   long long sum = 0;
   for (unsigned n = 0; n < kPieces; ++n) {
     const std::uint64_t i = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
@@ -216,7 +216,7 @@ __device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
 __global__ void __launch_bounds__(kThreads)
     start_ising(std::uint64_t groups, const __grid_constant__ DeviceReplicas replicas, bool odd_hot,
                 bool even_hot, const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
   if (group >= groups) return;
   const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(kThreads)
     start_potts(std::uint64_t sites, std::uint32_t states,
                 const __grid_constant__ DeviceReplicas replicas, bool odd_hot, bool even_hot,
                 const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
   start_sites(replicas, sites, states, replica, hot, std::uint64_t{block} * kThreads + threadIdx.x);
 }

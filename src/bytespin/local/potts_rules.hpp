@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNoState = 256;
 RW_HD std::uint32_t metropolis_state(const Threshold* flip, std::uint32_t old, std::uint32_t same,
                                      std::uint32_t proposed, std::uint32_t other,
                                      std::uint32_t draw) {
-  return happens(draw, flip[same > other ? same - other : 0]) ? proposed : old;
+  return is_below(draw, flip[same > other ? same - other : 0]) ? proposed : old;
 }
 
 // Sorts in ascending order; compiles to minima and maxima of registers.

@@ -184,7 +184,7 @@ void SlabClusters::label(const Tables& tables, const DrawKey& key, const std::ui
   if (labelling_) labelling_->occupied.clear();
   for (const Joined& r : rewired_) {
     if (spins[r.a] != spins[r.b]) continue;
-    if (!happens(slot_draw(key, Stream::bytespin_bond, r.slot), tables.bond)) continue;
+    if (!is_below(slot_draw(key, Stream::bytespin_bond, r.slot), tables.bond)) continue;
     joins_.emplace_back(r.at_a, r.at_b);
     if (labelling_) {
       labelling_->occupied.extra.push_back(

@@ -159,21 +159,21 @@ bool draw_bonds(const Plan& plan, const Tables& tables, const DrawKey& key, Stop
 // Draws the bonds and labels the clusters. Returns false if stopped.
 bool label_clusters(const Plan& plan, const Tables& tables, const DrawKey& key, StopPoll& poll,
                     SwendsenWangScratch& scratch, std::span<const std::uint8_t> spins,
-                    StepClock& clock, ClusterSteps& steps) {
+                    StepClock& clock, ClusterPhaseTimes& phases) {
   if (!draw_bonds(plan, tables, key, poll, scratch)) return false;
   if (scratch.labels) {
     SiteLabels& labels = *scratch.labels;
     occupy_bonds(plan, scratch, spins);
-    clock.add_to(steps.activate);
+    clock.add_to(phases.activate);
     const LabelSeconds seconds = labels.labeller.run(labels.occupied, labels.label);
     clock.restart();
-    steps.label += seconds.label;
-    steps.merge += seconds.merge;
+    phases.label += seconds.label;
+    phases.merge += seconds.merge;
     return !poll.must_stop(plan.sites);
   }
-  clock.add_to(steps.activate);
+  clock.add_to(phases.activate);
   HWY_DYNAMIC_DISPATCH(join_runs)(plan, scratch, spins.data());
-  clock.add_to(steps.label);
+  clock.add_to(phases.label);
   return !poll.must_stop(plan.sites);
 }
 
@@ -199,25 +199,25 @@ std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& 
                                                 const DrawKey& key, StopPoll& poll,
                                                 SwendsenWangScratch& scratch,
                                                 std::span<std::uint8_t> spins,
-                                                ClusterSteps& steps) {
+                                                ClusterPhaseTimes& phases) {
   StepClock clock;
-  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, steps)) return std::nullopt;
+  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, phases)) return std::nullopt;
   const ClusterSums sums = flip_clusters(plan, key, scratch, spins);
-  clock.add_to(steps.flip);
+  clock.add_to(phases.flip);
   return sums;
 }
 
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
                               StopPoll& poll, SwendsenWangScratch& scratch,
-                              std::span<std::uint8_t> spins, ClusterSteps& steps) {
+                              std::span<std::uint8_t> spins, ClusterPhaseTimes& phases) {
   StepClock clock;
-  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, steps)) return 0;
+  if (!label_clusters(plan, tables, key, poll, scratch, spins, clock, phases)) return 0;
   const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
   const Site seed = wolff_seed(words, plan.sites);
   const std::uint8_t state = wolff_state(words, spins[seed], plan.states);
   const std::uint64_t size = scratch.labels ? renew_by_labels(seed, state, *scratch.labels, spins)
                                             : renew_runs_of(seed, state, scratch.runs, spins);
-  clock.add_to(steps.flip);
+  clock.add_to(phases.flip);
   return size;
 }
 

@@ -52,13 +52,14 @@ struct SwendsenWangScratch {
 std::optional<ClusterSums> swendsen_wang_update(const Plan& plan, const Tables& tables,
                                                 const DrawKey& key, StopPoll& poll,
                                                 SwendsenWangScratch& scratch,
-                                                std::span<std::uint8_t> spins, ClusterSteps& steps);
+                                                std::span<std::uint8_t> spins,
+                                                ClusterPhaseTimes& phases);
 
 // Wolff update (wolff.hpp) by labelling: labels all clusters and gives the new state to the cluster
 // that contains the seed. Costs as much as a Swendsen-Wang update, even if that cluster is small.
 // Returns the size of the cluster, or 0 if the poll stopped the update.
 std::uint64_t wolff_by_labels(const Plan& plan, const Tables& tables, const DrawKey& key,
                               StopPoll& poll, SwendsenWangScratch& scratch,
-                              std::span<std::uint8_t> spins, ClusterSteps& steps);
+                              std::span<std::uint8_t> spins, ClusterPhaseTimes& phases);
 
 }  // namespace rewise::bytespin

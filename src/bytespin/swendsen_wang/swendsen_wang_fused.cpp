@@ -23,8 +23,8 @@ std::uint64_t mask_words(const DevicePlan& plan) {
   return plan.bond_slots.lattice_slots / 32 + kMaskSlack;
 }
 
-// Whether the current device supports LaunchShape::early.
-bool launches_early() {
+// Whether the current device supports LaunchShape::starts_early.
+bool supports_early_start() {
   int device = 0, major = 0;
   check_cuda(cudaGetDevice(&device));
   check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
@@ -80,7 +80,7 @@ FusedSwendsenWang::FusedSwendsenWang(const DeviceStream& device, const DevicePla
                                      std::uint32_t replicas, const DevicePart& tiles)
     : device_(device), plan_(plan), labels_(make_labels(plan, tiles)) {
   const cudaStream_t stream = device.get();
-  labels_.early = launches_early();
+  labels_.starts_early = supports_early_start();
   const std::uint64_t before = tiles.begin(labels_.common.tiles.count);
   for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
     arrays_.emplace_back(sizeof(T) * count * replicas);

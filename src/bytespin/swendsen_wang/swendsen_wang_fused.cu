@@ -913,7 +913,7 @@ __global__ void __launch_bounds__(32 * kWarps, kMaxWarps<kDim, Model> / kWarps)
                 const __grid_constant__ ReplicaBlocks tiles) {
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
-  const auto [replica, tile] = tiles.place(blockIdx.x);
+  const auto [replica, tile] = tiles.position(blockIdx.x);
   label_tile<kDim, kFirst>(model, plan, labels, replicas, update, replica, tile, memory);
 }
 
@@ -948,7 +948,7 @@ __global__ void __launch_bounds__(32 * kWarps)
                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
                const __grid_constant__ ReplicaBlocks tiles) {
   __shared__ RootMemory<kWarps, Model> memory;
-  const auto [replica, tile] = tiles.place(blockIdx.x);
+  const auto [replica, tile] = tiles.position(blockIdx.x);
   flip_tile<kDim, kWarps>(model, labels, replicas, update, replica, tile, memory);
 }
 
@@ -959,7 +959,7 @@ void launch_for_tiles(const FusedLabels& labels, const DeviceReplicas& replicas,
   const ReplicaBlocks tiles = replicas.blocks(labels.common.tiles.count);
   const auto with = [&]<unsigned kWarps>() {
     launch(kernel.template operator()<kWarps>(), tiles,
-           {.threads = 32 * kWarps, .early = labels.early}, stream, arguments...);
+           {.threads = 32 * kWarps, .starts_early = labels.starts_early}, stream, arguments...);
   };
   if (tiles.count() < kManyTiles) {
     with.template operator()<8>();
@@ -1013,8 +1013,8 @@ __device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const Fus
 __device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan,
                                               const DeviceReplicas& replicas, std::uint32_t replica,
                                               const RewiredSlot& bond) {
-  return happens(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
-                 plan.bond[replicas.temperature(replica)]);
+  return is_below(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+                  plan.bond[replicas.temperature(replica)]);
 }
 
 // A bond of the list, with the data that are available before the tiles are labelled.
@@ -1089,7 +1089,7 @@ __global__ void __launch_bounds__(kThreads)
                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
                const __grid_constant__ ReplicaBlocks blocks) {
   let_next_kernel_begin();
-  const auto [replica, block] = blocks.place(blockIdx.x);
+  const auto [replica, block] = blocks.position(blockIdx.x);
   join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, replicas, update, replica,
                                  std::uint64_t{block} * kThreads + threadIdx.x);
 }
@@ -1502,8 +1502,8 @@ void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
       }
       const SlabSites slab{replicas.part.begin(plan.sites), replicas.part.end(plan.sites)};
       launch(kernel, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
-             {.threads = kThreads, .early = labels.early}, stream, plan, labels, borders, slab, all,
-             update);
+             {.threads = kThreads, .starts_early = labels.starts_early}, stream, plan, labels,
+             borders, slab, all, update);
     }
   });
 }
@@ -1529,7 +1529,7 @@ void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
       launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
              {.blocks = cover(slab.ends_out(), kThreads).blocks,
               .threads = kThreads,
-              .early = labels.early},
+              .starts_early = labels.starts_early},
              stream, plan, labels, replicas, slab, update, replica, ends);
     }
   });
@@ -1566,7 +1566,7 @@ void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, cons
     }
   });
   LaunchShape shape = cover_at_most(adopted.most, kMaxBlocks);
-  shape.early = labels.early;
+  shape.starts_early = labels.starts_early;
   launch(adopt_labels, shape, stream, labels, update, replica, table, adopted);
 }
 

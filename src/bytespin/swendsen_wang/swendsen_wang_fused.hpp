@@ -47,7 +47,7 @@ struct FusedLabels {
   DeviceLabels common;
   std::uint32_t capacity = 0;               // largest number of nodes of a tile
   std::uint32_t stride = 0;                 // tiles of a replica on this device
-  bool early = false;                       // kernels may start before the previous one has ended
+  bool starts_early = false;                // kernels may start before the previous one has ended
   const std::uint32_t* gone = nullptr;      // removed lattice bonds, a mask like `drawn`; or null
   const std::uint32_t* modified = nullptr;  // bit of site s: word s / 32, bit s % 32; or null
   std::uint16_t* label = nullptr;           // [replicas][stride][kTileSites] by place (tiles.hpp)

@@ -94,8 +94,8 @@ __device__ __forceinline__ void activate_shortcut(const DevicePlan& plan,
   const RewiredSlot bond = plan.rewired[item.index];
   const std::uint8_t* spins = replicas.spins_of(item.replica);
   const bool drawn =
-      happens(slot_draw(replicas.key(item.replica), Stream::bytespin_bond, bond.slot),
-              plan.bond[replicas.temperature(item.replica)]);
+      is_below(slot_draw(replicas.key(item.replica), Stream::bytespin_bond, bond.slot),
+               plan.bond[replicas.temperature(item.replica)]);
   shortcut_on[item.replica * plan.rewired_count + item.index] =
       drawn && spins[bond.a] == spins[bond.b];
   if (bond.slot >= plan.bond_slots.lattice_slots) return;
@@ -382,8 +382,8 @@ __device__ __forceinline__ std::uint64_t joined_pair(const DevicePlan& plan,
     const std::uint8_t* spins = replicas.spins_of(replica);
     site = bond.a - joins.first;
     joined = spins[bond.a] == spins[bond.b] &&
-             happens(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
-                     plan.bond[replicas.temperature(replica)]);
+             is_below(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+                      plan.bond[replicas.temperature(replica)]);
   }
   if (!joined) return ~std::uint64_t{0};
   return (joins.first + slab.label[site]) << 32 | joins.far_labels[k];

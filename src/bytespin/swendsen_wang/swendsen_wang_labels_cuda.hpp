@@ -24,7 +24,7 @@ namespace rewise::bytespin {
 
 // Seconds and counts of all updates since the last call of take().
 struct LabelTimes {
-  ClusterSteps steps;         // methods without tiles count the whole labelling as `merge`
+  ClusterPhaseTimes phases;   // methods without tiles count the whole labelling as `merge`
   double sums = 0;            // cluster sizes and their sums, which are not part of the papers
   std::uint64_t passes = 0;   // relaxations or scans
   std::uint64_t updates = 0;  // each one updates all replicas
@@ -64,10 +64,10 @@ class LabelClock {
       const auto step = [&](std::size_t k) {
         return events_[n + k].seconds_since(events_[n + k - 1]);
       };
-      times_.steps.activate += step(1);
-      times_.steps.label += step(2);
-      times_.steps.merge += step(3);
-      times_.steps.flip += step(4);
+      times_.phases.activate += step(1);
+      times_.phases.label += step(2);
+      times_.phases.merge += step(3);
+      times_.phases.flip += step(4);
       times_.sums += step(5);
     }
     marked_ = 0;

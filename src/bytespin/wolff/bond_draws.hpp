@@ -42,7 +42,7 @@ class BondDraws {
       w3 = lo0;
     }
     const std::uint32_t low = (slot & 16u) != 0 ? w1 : w0, high = (slot & 16u) != 0 ? w3 : w2;
-    return happens((slot & 32u) != 0 ? high : low, bond_);
+    return is_below((slot & 32u) != 0 ? high : low, bond_);
   }
 
  private:

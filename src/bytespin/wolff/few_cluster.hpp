@@ -94,8 +94,8 @@ RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshol
                                      std::uint32_t old, std::uint32_t q) {
   const Words4 words =
       random_words(key.seed, Stream::bytespin_flip, smallest, key.replica, 0, key.step);
-  return happens(words.w[0], flip) ? other_state(words.w[1], old, q)
-                                   : static_cast<std::uint8_t>(old);
+  return is_below(words.w[0], flip) ? other_state(words.w[1], old, q)
+                                    : static_cast<std::uint8_t>(old);
 }
 
 struct FewClusterRule {

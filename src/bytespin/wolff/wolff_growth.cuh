@@ -143,7 +143,7 @@ struct Update {
   bool up;
 
   __device__ __forceinline__ bool drawn(std::uint64_t slot) const {
-    return happens(slot_draw(key, Stream::bytespin_bond, slot), bond);
+    return is_below(slot_draw(key, Stream::bytespin_bond, slot), bond);
   }
 };
 

@@ -52,7 +52,8 @@ struct DegreeTable {
     for (std::uint32_t u = 0; in_field && u <= k; ++u, ++classes) {
       const double local = 2.0 * u - k + h;
       const bool metropolis = update == LocalUpdate::metropolis;
-      acceptance.push_back(model.flip_digits(update, beta, metropolis ? std::fabs(local) : -local));
+      acceptance.push_back(
+          model.capped_flip_threshold(update, beta, metropolis ? std::fabs(local) : -local));
       up_draws.push_back(!metropolis || local > 0 ? ~0u : 0u);
       down_draws.push_back(!metropolis || local < 0 ? ~0u : 0u);
     }
@@ -62,7 +63,7 @@ struct DegreeTable {
         acceptance.push_back(kCertain);
         continue;
       }
-      acceptance.push_back(model.flip_digits(update, beta, sh));
+      acceptance.push_back(model.capped_flip_threshold(update, beta, sh));
       ++classes;
     }
     bit.reserve(std::size_t{32} * classes);

@@ -15,9 +15,9 @@ namespace HWY_NAMESPACE {
 
 // One binary counter per lane and bit position. They are added to the totals per replica before
 // they can overflow.
-class Tally {
+class BitPositionCounter {
  public:
-  HWY_INLINE explicit Tally(ReplicaSums& sums) : sums_(sums) {
+  HWY_INLINE explicit BitPositionCounter(ReplicaSums& sums) : sums_(sums) {
     for (auto& p : plane_) p = hn::Zero(D32());
   }
   // Adds 0 or 1 per bit position, or the count in `Planes`.
@@ -72,13 +72,13 @@ void CountBits(const std::uint32_t* words, std::uint64_t first, std::uint64_t la
                ReplicaSums& sums) {
   const D32 d;
   const std::uint64_t lanes = hn::Lanes(d);
-  Tally tally(sums);
+  BitPositionCounter counter(sums);
   std::uint64_t i = first;
-  for (; i + lanes <= last; i += lanes) tally.add(hn::LoadU(d, words + i));
+  for (; i + lanes <= last; i += lanes) counter.add(hn::LoadU(d, words + i));
   if (i < last) {
-    tally.add(hn::IfThenElseZero(hn::FirstN(d, last - i), hn::LoadU(d, words + i)));
+    counter.add(hn::IfThenElseZero(hn::FirstN(d, last - i), hn::LoadU(d, words + i)));
   }
-  tally.flush();
+  counter.flush();
 }
 
 template <int kDim>
@@ -89,7 +89,7 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, bool with_sign
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const std::uint32_t* own_field = spins + layout.colour_base[0];
   const std::uint32_t* other_field = spins + layout.colour_base[1];
-  Tally tally(sums);
+  BitPositionCounter counter(sums);
   for (std::uint32_t row = first; row < last; ++row) {
     const Row<kDim> place(layout, row, 0);
     const auto disagreements = [&](std::uint32_t h, V32* x) HWY_ATTR {
@@ -101,16 +101,16 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, bool with_sign
     std::uint32_t h = 0;
     for (; h + lanes <= layout.half_row; h += lanes) {
       disagreements(h, x);
-      tally.add(Planes<kDegree>(x));
+      counter.add(Planes<kDegree>(x));
     }
     if (h < layout.half_row) {  // overlapping last vector: lanes already counted are left out
       disagreements(layout.half_row - lanes, x);
       const auto counted = hn::FirstN(d, lanes - (layout.half_row - h));
       for (auto& word : x) word = hn::IfThenZeroElse(counted, word);
-      tally.add(Planes<kDegree>(x));
+      counter.add(Planes<kDegree>(x));
     }
   }
-  tally.flush();
+  counter.flush();
 }
 
 template <int kDim>
@@ -120,7 +120,7 @@ void count_by_table(const Layout& layout, const std::uint32_t* spins, bool with_
   constexpr int kDegree = 2 * kDim;
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   const auto half = static_cast<std::uint32_t>(layout.sites / 2);
-  Tally tally(sums);
+  BitPositionCounter counter(sums);
   for (std::uint32_t i = first * kGuard; i < last * kGuard && i < half; i += lanes) {
     const V32 own = hn::LoadU(d, spins + layout.colour_base[0] + i);
     const auto real = hn::FirstN(d, std::min(half - i, lanes));
@@ -130,9 +130,9 @@ void count_by_table(const Layout& layout, const std::uint32_t* spins, bool with_
     }
     if (with_signs) invert<kDegree>(layout.sign[0].data() + i, x);
     for (V32& word : x) word = hn::IfThenElseZero(real, word);
-    tally.add(Planes<kDegree>(x));
+    counter.add(Planes<kDegree>(x));
   }
-  tally.flush();
+  counter.flush();
 }
 
 void CountLattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
@@ -145,12 +145,12 @@ void CountLattice(const Layout& layout, const std::uint32_t* spins, bool with_si
 
 void CountList(const BondList& list, const std::uint32_t* spins, bool with_signs,
                ReplicaSums& sums) {
-  Tally tally(sums);
+  BitPositionCounter counter(sums);
   for (std::size_t i = 0; i < list.a.size(); i += hn::Lanes(D32())) {
-    tally.add(hn::Xor(gather_signed(spins, list.a.data(), i, with_signs),
-                      gather(spins, list.b.data(), i)));
+    counter.add(hn::Xor(gather_signed(spins, list.a.data(), i, with_signs),
+                        gather(spins, list.b.data(), i)));
   }
-  tally.flush();
+  counter.flush();
 }
 
 }  // namespace HWY_NAMESPACE

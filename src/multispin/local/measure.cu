@@ -35,7 +35,7 @@ struct WalkPlan {
 template <int kDim, int kVec>
 struct Tallies {
   static constexpr int kPlanes = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
-  Tally<kPlanes> bonds[kVec], up[kVec];
+  CarrySaveCounter<kPlanes> bonds[kVec], up[kVec];
 
   // `sign`: ~0 where the coupling is -1, else 0.
   __device__ __forceinline__ void add_bond(unsigned n, const GroupWords<kVec>& x,

@@ -20,17 +20,17 @@ struct TileWeights {
 
   void lay(const Graph& graph, const DeviceLabelTiles& tiles) {
     with_dim(graph.lattice().dim, [&]<int kDim>() {
-      const auto spot_of = [&](const SiteWeight& w) {
+      const auto spot_of = [&](const KeptEnds& w) {
         return label_spot<kDim>(graph.lattice(), tiles.along, w.site);
       };
       first.assign(tiles.count + 1, 0);
-      list.resize(graph.weights().size());
-      for (const SiteWeight& w : graph.weights()) ++first[spot_of(w).tile + 1];
+      list.resize(graph.kept_ends().size());
+      for (const KeptEnds& w : graph.kept_ends()) ++first[spot_of(w).tile + 1];
       std::partial_sum(first.begin(), first.end(), first.begin());
       std::vector<std::uint32_t> next = first;
-      for (const SiteWeight& w : graph.weights()) {
+      for (const KeptEnds& w : graph.kept_ends()) {
         const TilePlace at = spot_of(w);
-        list[next[at.tile]++] = at.place | w.weight << 16;
+        list[next[at.tile]++] = at.place | w.ends << 16;
       }
     });
   }
@@ -138,8 +138,8 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
 void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStream_t stream) {
   std::size_t most = 0;
   for (const EngineView& e : engines) {
-    weighted_ = weighted_ || (!is_houdayer() && e.graph.is_weighted());
-    most = std::max(most, e.graph.weights().size());
+    weighted_ = weighted_ || (!is_houdayer() && e.graph.has_kept_ends());
+    most = std::max(most, e.graph.kept_ends().size());
   }
   std::vector<TileWeights> hosts(engines.size());
   on_all_cores(hosts.size(), hosts.size() * (most + tiles_.count), [&](std::size_t k) {

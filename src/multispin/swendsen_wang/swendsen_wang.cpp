@@ -433,9 +433,9 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     bond.push_back(static_cast<std::uint32_t>(r.bond));
     ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
-  if (!graph.weights().empty()) {
+  if (!graph.kept_ends().empty()) {
     weight_before.assign(std::size_t{sites} + 1, 0);
-    for (const SiteWeight& w : graph.weights()) weight_before[w.site + 1] = w.weight;
+    for (const KeptEnds& w : graph.kept_ends()) weight_before[w.site + 1] = w.ends;
     std::partial_sum(weight_before.begin(), weight_before.end(), weight_before.begin());
   }
   a = l.rewired.a;

@@ -199,19 +199,20 @@ struct Visit {
       if (static_cast<int>(lane) == side) neighbour = of_tile;
     });
     for (std::uint32_t first = outer;; first += kTileSites) {
-      unsigned told = 0;  // bit i: end first + 32 i + lane
+      unsigned to_wake = 0;  // bit i: end first + 32 i + lane
       for (unsigned i = 0; i < 32 && first + 32 * i < last; ++i) {
         const std::uint32_t e = first + 32 * i + lane;
-        if (e < last && send(e)) told |= 1u << i;
+        if (e < last && send(e)) to_wake |= 1u << i;
       }
       __syncwarp();
       fence();
       if (gaining != 0) worker.wake((gaining >> lane & 1u) != 0, item - tile + neighbour);
       gaining = 0;
-      for (; __any_sync(~0u, told); told &= told - 1) {
-        const unsigned i = told == 0 ? 0 : static_cast<unsigned>(__ffs(static_cast<int>(told)) - 1);
-        const std::uint32_t far = told == 0 ? 0 : end[first + 32 * i + lane].far_tile;
-        worker.wake(told != 0, item - tile + far);
+      for (; __any_sync(~0u, to_wake); to_wake &= to_wake - 1) {
+        const unsigned i =
+            to_wake == 0 ? 0 : static_cast<unsigned>(__ffs(static_cast<int>(to_wake)) - 1);
+        const std::uint32_t far = to_wake == 0 ? 0 : end[first + 32 * i + lane].far_tile;
+        worker.wake(to_wake != 0, item - tile + far);
       }
       if (last - min(first, last) <= kTileSites) return;
     }

@@ -47,20 +47,20 @@ TEST_CASE("moments of a hand-made series") {
 
 TEST_CASE("replicas that Houdayer moves couple are one member of the sample") {
   // Replicas 0 and 2, 1 and 3, 4 and 6 are couples; replica 5 has no partner.
-  const Dependence replicas = Dependence::replicas;
+  const ReplicaDependence replicas = ReplicaDependence::replicas;
   CHECK(members_of(replicas, 7) == 4);
   CHECK(members_of(replicas, 3) == 2);
-  CHECK(members_of(Dependence::overlaps, 3) == 2);
+  CHECK(members_of(ReplicaDependence::overlaps, 3) == 2);
   RealSeries series(1, 7);
   series << 1, 10, 3, 20, 5, 100, 7;
   RealSeries expected(1, 4);
   expected << 2, 15, 6, 100;
   CHECK((member_columns(series, replicas) == expected).all());
-  CHECK((member_columns(series, Dependence::none) == series).all());
+  CHECK((member_columns(series, ReplicaDependence::none) == series).all());
   RealSeries two(1, 6), of_two(1, 4);
   two << 1, 3, 8, 4, 6, 9;  // two temperatures with three overlaps each
   of_two << 2, 8, 5, 9;
-  CHECK((member_columns(two, Dependence::overlaps, 2) == of_two).all());
+  CHECK((member_columns(two, ReplicaDependence::overlaps, 2) == of_two).all());
   // Products are those of different members: <e><e'> of e = -1 and -2.
   IntSeries bonds(2, 4), magnetisation = IntSeries::Zero(2, 4);
   bonds << 4, 8, 4, 8, 4, 8, 4, 8;
