@@ -123,8 +123,9 @@ StudyConfig configure(const StudyOptions& options) {
 }
 
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config) {
-  return options.out.empty() ? std::filesystem::path("studies") / config.name
-                             : std::filesystem::path(options.out);
+  if (!options.out.empty()) return options.out;
+  return std::filesystem::path("studies") /
+         (config.has_name ? config.name : std::filesystem::path(options.study).stem().string());
 }
 
 namespace {

@@ -30,7 +30,7 @@ extern const char* const kResultsHelp;
 // The configuration of the file, overridden by the command line.
 StudyConfig configure(const StudyOptions& options);
 
-// --out, or studies/NAME.
+// --out, or studies/NAME, or studies/FILE if the study has no name and its file is FILE.toml.
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If

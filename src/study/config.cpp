@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
-#include <string_view>
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
@@ -219,30 +217,22 @@ void read_run(const TomlSection& section, StudyConfig& config) {
   }
 }
 
-constexpr std::size_t kMaxStudyName = 100;
-
-bool is_study_name(std::string_view name) {
+// The name of a study is also the name of its folder.
+std::string read_name(const TomlSection& section) {
+  constexpr std::size_t most = 100;
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
   };
-  return !name.empty() && name.size() <= kMaxStudyName && name.front() != '.' &&
-         name.front() != '-' && std::all_of(name.begin(), name.end(), plain);
-}
-
-// The name of a study is also the name of its folder. Default: the name of its file, without
-// ".toml".
-std::string read_name(const TomlSection& section, const std::string& file) {
-  if (section.find("name") == nullptr) {
-    const std::string stem = std::filesystem::path(file).stem().string();
-    return is_study_name(stem) ? stem : StudyConfig{}.name;
-  }
   std::string name = section.text("name");
-  if (is_study_name(name)) return name;
-  throw Error(ExitCode::usage,
-              fmt::format("{}: invalid study name '{}' (1 to {} characters a-z, A-Z, 0-9, '.', "
-                          "'_' and '-'; the first is not '.' or '-')",
-                          section.origin("name"), name, kMaxStudyName));
+  if (name.empty() || name.size() > most || name.front() == '.' || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), plain)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: invalid study name '{}' (1 to {} characters a-z, A-Z, 0-9, '.', "
+                            "'_' and '-'; the first is not '.' or '-')",
+                            section.origin("name"), name, most));
+  }
+  return name;
 }
 
 const toml::table& table_or_empty(const TomlSection& root, std::string_view key) {
@@ -276,7 +266,8 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   const TomlSection &study = sections.at("study"), &sampling = sections.at("sampling");
 
   StudyConfig config;
-  config.name = read_name(study, file);
+  config.name = read_name(study);
+  config.has_name = study.find("name") != nullptr;
   config.seed = study.whole("seed", config.seed);
   read_target(sampling, config);
   read_method(sampling, config);

@@ -30,6 +30,7 @@ struct TemperatureRange {
 
 struct StudyConfig : TaskSettings {
   std::string name = "study";
+  bool has_name = false;  // the file gives it
   std::uint64_t seed = 1;
 
   std::vector<std::vector<std::uint32_t>> sizes;  // [size] extents, ascending in sites

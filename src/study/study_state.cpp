@@ -244,8 +244,7 @@ void reject_another_study(const StoredStudy& stored, const std::string& name, co
                             folder.string(), theirs, ours));
   };
   const Owner& owner = stored.owner;
-  // Earlier versions wrote the default name where the file of the study had none.
-  if (stored.name != name && stored.name != StudyConfig{}.name) {
+  if (stored.name != name) {
     reject(fmt::format("the study \"{}\"", stored.name), fmt::format("\"{}\"", name));
   }
   if (!owner.command.empty() && owner.command != mine.command) {

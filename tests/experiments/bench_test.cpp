@@ -254,7 +254,7 @@ TEST_CASE("bench: invalid input gives one line of error and its exit status") {
            Bad{"--q 3", 64, "--q"},
            Bad{"--model potts --q 256", 64, "--q"},
            Bad{"--model potts --q 3 --engine multispin", 64,
-               "does not support potts with q = 2 (use bytespin)"},
+               "does not support potts with q = 3 (use bytespin)"},
            Bad{"--model potts --q 3 --dim 3 --size 4", 64, "--temperature is missing"},
            Bad{"--label-method kalentef", 64, "did you mean 'kalentev'"},
            Bad{"--replicas 33", 64, "64"},

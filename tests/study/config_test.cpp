@@ -252,8 +252,9 @@ TEST_CASE("the model has its own table, and its keys are also read from their ol
   CHECK(says("[run]\ntime_limit = 36\n") ==
         "s.toml:6:14: run.time_limit: a whole number where text is expected (in quotes, such as "
         "\"2h\")");
-  CHECK(says(old + "temperatures = \"1.5-3.5\"\n") ==
-        "s.toml:8:16: sampling.temperatures: text where \"auto\", a number, a list such as [2.0, "
+  CHECK(says(old).find("s.toml: model.q is missing") == 0);
+  CHECK(says(old + "q = 3\ntemperatures = \"1.5-3.5\"\n") ==
+        "s.toml:9:16: sampling.temperatures: text where \"auto\", a number, a list such as [2.0, "
         "2.5], or a range such as {from = 2.0, to = 3.0, count = 11} is expected");
 }
 
@@ -261,6 +262,7 @@ TEST_CASE("every key has a description and a valid example") {
   const std::string files = "[lattice]\nfiles = [\"a.edges\"]\n";
   const auto beside = [](const Setting& one) -> std::string {
     if (one.key == "q") return "name = \"potts\"\n";
+    if (one.name() == "model.name") return "q = 3\n";
     if (one.key.starts_with("few_cluster")) return "cluster = \"few-cluster\"\n";
     if (one.key == "negative" || one.key == "coupling_seed") return "couplings = \"pm\"\n";
     if (one.key == "field_width") return "field_random = \"pm\"\n";
