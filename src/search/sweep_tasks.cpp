@@ -11,6 +11,7 @@
 
 #include "graphs/graph_io.hpp"
 #include "src/search/costs.hpp"
+#include "src/study/engine_choice.hpp"
 #include "src/study/ergodicity.hpp"
 #include "src/study/parse.hpp"
 
@@ -126,6 +127,7 @@ Range SweepTasks::range_of(Range automatic) const {
 
 void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                             const std::optional<Schedule>& schedule, const std::string& label) {
+  if (!schedule) check_compares_schedules(*graph, "sampling.schedule");
   SweepWork work;
   work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}, {}};
   work.range = range_of({});

@@ -531,7 +531,7 @@ PointSearch open_tree(const StudyConfig& config, double p, TreeOrder order) {
   search.network = config.rule;
   search.most_graphs = config.most_graphs;
   if (p == 0) {
-    search.data.why_not_applicable = "p = 0: there are no shortcuts";
+    search.data.why_not_applicable = "there are no shortcuts (use method = \"crossings\")";
     search.done = true;
     return search;
   }

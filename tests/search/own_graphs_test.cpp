@@ -347,7 +347,7 @@ TEST_CASE("keys that do not apply to imported graphs are refused by name") {
   refused(own_graphs_study("[3]"), "files");
   refused(own_graphs_study(R"(["a.edges", "./a.edges"])"), "files");
   refused(own_graphs_study(R"(["a.edges"])", "\"auto\""), "sampling.temperatures");
-  refused(plain + "", "sweep only", 64, "tc in/s.toml --no-plots --out study");
+  refused(plain, "sweep only", 64, "tc in/s.toml --no-plots --out study");
   std::string target = plain;
   target.insert(target.find("equilibrate"), "target_error = 0.01\n");
   refused(target, "target_error");
@@ -360,4 +360,8 @@ TEST_CASE("keys that do not apply to imported graphs are refused by name") {
   CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 4);
   place.write("in/s.toml", own_graphs_study(R"(["missing.edges"])"));
   CHECK(place.run("sweep in/s.toml --no-plots --out other").status == 74);
+  place.write("in/signs.edges", "0 1 1\n1 2 -1\n2 3 1\n3 0 1\n");
+  std::string signs = own_graphs_study(R"(["signs.edges"])") + "[model]\ncouplings = \"file\"\n";
+  signs.replace(signs.find("\"1:1\""), 5, "\"auto\"");
+  refused(signs, "the negative couplings of", 64, "sweep in/s.toml --no-plots --out signs");
 }
