@@ -261,8 +261,6 @@ def _simulate_auto(core, settings, progress):
     if settings["start"] != "mixed" or settings["replicas"] < 4:  # spins are "given"
         raise UsageError("equilibrate: 'auto' requires at least two replicas of each start "
                          "(start='mixed', at least 4 replicas)")
-    if settings["measure"] == 0:
-        raise UsageError("measure: 0 is out of range (1..)")
     simulation = _core.Simulation.create(core, settings)
     window, agreed = 25, 0
     with arguments.Progress(None, "equilibrate", progress) as callback:

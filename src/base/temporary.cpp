@@ -88,13 +88,6 @@ void share_temporary(int file) {
   }
 }
 
-bool is_name_of(const fs::path& path, int file) {
-  struct stat named {
-  }, own{};
-  return ::lstat(path.c_str(), &named) == 0 && ::fstat(file, &own) == 0 &&
-         named.st_dev == own.st_dev && named.st_ino == own.st_ino;
-}
-
 std::size_t clear_temporaries(const fs::path& folder, std::string_view prefix) {
   std::vector<fs::path> found;
   std::error_code error;

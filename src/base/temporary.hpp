@@ -30,9 +30,6 @@ bool hold_temporary(int file, const std::filesystem::path& folder);
 // remove the file.
 void share_temporary(int file);
 
-// Whether `path` is a name of this open file.
-bool is_name_of(const std::filesystem::path& path, int file);
-
 // Removes unlocked temporary files whose names begin with `prefix`; returns their number.
 std::size_t clear_temporaries(const std::filesystem::path& folder, std::string_view prefix = ".");
 // Removes the temporary files of OWNER, OWNER.grown, OWNER.h5 and OWNER.*.h5, even locked ones.

@@ -63,9 +63,12 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
   } catch (const Error& error) {
     code = error.exit_code();
     text = error.what();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) {
     code = ExitCode::device;
-    text = fmt::format("not enough memory: {}", error.what());
+    text = "not enough memory for its part of the lattice";
+  } catch (const std::exception& error) {
+    code = ExitCode::internal;
+    text = error.what();
   }
   ByteWriter report;
   report(code)(threads)(std::vector<char>(text.begin(), text.end()));
@@ -130,6 +133,9 @@ void save_together(Transport& transport, const Subdomain& subdomain, std::uint64
   } catch (const std::bad_alloc&) {
     code = ExitCode::device;
     text = "not enough memory for its part of the state";
+  } catch (const std::exception& error) {
+    code = ExitCode::internal;
+    text = error.what();
   }
   ByteWriter report;
   report(code)(std::vector<char>(text.begin(), text.end()));

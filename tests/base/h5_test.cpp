@@ -28,7 +28,7 @@ void check_round_trip() {
   h5::File file = h5::File::create();
   h5::Group root = file.root();
   root.write<T>("plain", values, {6});
-  root.write<T>("bitlattice", values, {2, 3}, {{1, 2}, 9});
+  root.write<T>("values", values, {2, 3}, {{1, 2}, 9});
   root.write<T>("chunked", values, {1, 6, 1}, {{1, 4, 1}, 0});
   root.write<T>("none", {}, {0, 3}, {{1, 3}, 4});
   root.set("scalar", values[3]);
@@ -38,8 +38,8 @@ void check_round_trip() {
   const h5::File copy = h5::File::open(image);
   const h5::Group read = copy.root();
   CHECK(read.read<T>("plain", 1).values == values);
-  CHECK(read.read<T>("bitlattice", 2).values == values);
-  CHECK(read.read<T>("bitlattice", 2).dims == std::vector<std::uint64_t>{2, 3});
+  CHECK(read.read<T>("values", 2).values == values);
+  CHECK(read.read<T>("values", 2).dims == std::vector<std::uint64_t>{2, 3});
   CHECK(read.read<T>("chunked", 3).values == values);
   CHECK(read.read<T>("none", 2).dims == std::vector<std::uint64_t>{0, 3});
   CHECK(read.get<T>("scalar") == values[3]);

@@ -136,7 +136,7 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
   }
   CHECK(code_of("model = \"potts\"\nq = 3\n") == ExitCode::done);
   CHECK(code_of("q = 3\n") == ExitCode::usage);
-  CHECK(code_of("model = \"potts\"\nengine = \"word_group\"\n") == ExitCode::usage);
+  CHECK(code_of("model = \"potts\"\nengine = \"multispin\"\n") == ExitCode::usage);
   CHECK(code_of("few_cluster_tile = 4\n") == ExitCode::usage);
   CHECK(code_of("cluster = \"few-cluster\"\nfew_cluster_flip = 1.0\n") == ExitCode::usage);
 }

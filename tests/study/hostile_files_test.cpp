@@ -68,7 +68,6 @@ TEST_CASE("a summary that was changed or removed is written again from the tasks
   INFO(first.err);
   REQUIRE(first.status == 0);
   for (const std::string name : {"study/summary.json", "study/summary.txt", "study/summary.csv"}) {
-    auto good = nlohmann::json();
     const std::string text = place.read(name);
     const std::string changed = other_digit(text, name.ends_with("json") ? "energy" : "\n");
     for (const std::string& now : {changed, std::string("{\"points\": ["), std::string()}) {

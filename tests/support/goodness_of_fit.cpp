@@ -63,16 +63,17 @@ TestOfFit chi_square_test(std::span<const double> observed, std::span<const doub
       seen_sum = awaited_sum = 0;
     }
   }
-  if (awaited.empty()) return {};
-  seen.back() += seen_sum;  // the rest is too small for another bin
-  awaited.back() += awaited_sum;
+  if (!awaited.empty()) {  // the rest is too small for another bin
+    seen.back() += seen_sum;
+    awaited.back() += awaited_sum;
+  }
 
   TestOfFit test;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     test.statistic += (seen[i] - awaited[i]) * (seen[i] - awaited[i]) / awaited[i];
   }
   test.dof = static_cast<double>(seen.size()) - 1 - fitted;
-  test.p_value = chi_square_q(test.statistic, test.dof);
+  test.p_value = test.dof > 0 ? chi_square_q(test.statistic, test.dof) : 0;  // too few to test
   return test;
 }
 
