@@ -115,7 +115,10 @@ TEST_CASE("a parameter sweep uses weights of its files if its model requests the
            "[sampling]\ntemperatures = [1.0]\nequilibrate = 100\nmeasure = 4000\n";
   };
   place.write("plain.toml", study(""));
-  place.write("glass.toml", study("[model]\ncouplings = \"file\"\n"));
+  const std::string glass = study("[model]\ncouplings = \"file\"\n");
+  place.write("auto.toml", glass);  // no schedule
+  CHECK(place.run("sweep auto.toml --no-plots").status == 64);
+  place.write("glass.toml", glass + "schedule = \"1:0\"\n");
   const Output refused = place.run("sweep plain.toml --no-plots");
   INFO(refused.err);
   CHECK(refused.status == 65);
