@@ -117,7 +117,7 @@ TEST_CASE("a parameter sweep uses weights of its files if its model requests the
   place.write("plain.toml", study(""));
   const std::string glass = study("[model]\ncouplings = \"file\"\n");
   place.write("auto.toml", glass);  // no schedule
-  CHECK(place.run("sweep auto.toml --no-plots").status == 64);
+  CHECK(place.run("sweep auto.toml --no-plots --out auto").status == 64);
   place.write("glass.toml", glass + "schedule = \"1:0\"\n");
   const Output refused = place.run("sweep plain.toml --no-plots");
   INFO(refused.err);
