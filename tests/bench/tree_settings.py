@@ -1,22 +1,23 @@
 """Tc by the tree condition, compared with crossings, exact values and its scatter.
 
     tree_settings.py PROGRAM both [--device cuda] [--error 1e-4] [--out DIR] [--settings WORD ..]
-    tree_settings.py PROGRAM exact [--device ..] [--out DIR]
+    tree_settings.py PROGRAM exact [--device ..] [--out DIR] [--settings WORD ..]
     tree_settings.py PROGRAM scatter [--seeds 30] [--jobs N] [--error 1e-3]
 
 both     22 settings (d, p, rule) by crossings and by the tree condition. Prints their difference z
          in standard errors, the mean of z^2 (should be 0.7 to 1.4) and the largest |z| (at most 4).
          About two minutes per setting on one H200, nearly all of them for the crossings.
-exact    One dimension at five p each, to 1e-5 of T or better. Exact values: rule add,
-         tanh(1/T) (1/2 + p + sqrt((1/2 - p)^2 + 4 p)) = 1; rule rewire,
-         tanh(1/T) (1 + p - p^2/4) = 1. Also two dimensions, rule add, p = 0.1, to 1e-5; the
-         high-temperature series gives 3.2188.
+exact    32 values, to 1e-5 of T or better, that are known without simulation. One dimension: rule
+         add, tanh(1/T) (1/2 + p + sqrt((1/2 - p)^2 + 4 p)) = 1; rule rewire,
+         tanh(1/T) (1 + p - p^2/4) = 1. Two to four dimensions: the series of the plain lattice
+         (analysis/rewise/plain_lattice.py), as tabulated in experiments/results/tc-table.csv.
 scatter  Many seeds of one small setting, one thread each on the CPU. Prints the scatter around the
          mean over the quoted error (should be 0.8 to 1.25).
 """
 
 import argparse
 import concurrent.futures
+import csv
 import json
 import math
 import os
@@ -93,25 +94,56 @@ def both(options):
     return 0
 
 
+# dim, rule, p, relative error
+EXACT = [(2, "add", [1e-4, 0.001, 0.01, 0.1, 1.0], 5e-6), (2, "rewire", [1e-5, 1e-4], 5e-6),
+         (2, "swap", [1e-5, 1e-4], 5e-6), (3, "add", [0.001, 0.01, 0.1, 1.0], 8e-6),
+         (3, "rewire", [3.16227766e-4, 0.001], 8e-6), (3, "swap", [3.16227766e-4, 0.001], 8e-6),
+         (4, "add", [0.01, 0.1, 1.0], 1e-5), (4, "rewire", [0.00316227766], 1e-5),
+         (4, "swap", [0.00316227766], 1e-5)]
+
+
 def exact(options):
-    print("| d | rule | p | tree | known | z | seconds |\n|---|---|---|---|---|---|---|")
-    for rule in ("add", "rewire"):
-        for p in (1e-4, 0.01, 0.1, 0.3, 1.0):
-            ways = (0.5 + p + math.sqrt((0.5 - p)**2 + 4 * p) if rule == "add"
-                    else 1 + p - p * p / 4)
-            known = 1 / math.atanh(1 / ways)
-            show_exact(options, 1, rule, p, 5e-6, known)
-    show_exact(options, 2, "add", 0.1, 6e-6, 3.2188)
+    print("| d | rule | p | simulated | known | z |\n|---|---|---|---|---|---|")
+    scores = []
+    chain = {rule: [] for rule in ("add", "rewire")}
+    for p in (1e-4, 0.01, 0.1, 0.3, 1.0):
+        for rule, ways in (("add", 0.5 + p + math.sqrt((0.5 - p)**2 + 4 * p)),
+                           ("rewire", 1 + p - p * p / 4)):
+            chain[rule].append((p, 1 / math.atanh(1 / ways), 0.0))
+    for rule, known in chain.items():
+        scores += compare(options, 1, rule, known, 5e-6)
+    for dim, rule, ps, error in EXACT:
+        scores += compare(options, dim, rule, [tabulated(dim, rule, p) for p in ps], error)
+    if scores:
+        print(f"\n{len(scores)} values: mean z = {statistics.mean(scores):+.2f}, mean z^2 = "
+              f"{sum(z * z for z in scores) / len(scores):.2f}")
     return 0
 
 
-def show_exact(options, dim, rule, p, error, known):
-    summary = run(options.program, study(1, dim, rule, p, "tree", error, options.device),
-                  pathlib.Path(options.out) / f"exact-{dim}d-{rule}-p{p:g}")
-    tc = summary["points"][0]["tree"]["tc"]
-    z = (tc["value"] - known) / error_of(tc)
-    print(f"| {dim} | {rule} | {p:g} | {tc['text']} | {known:.7f} | {z:+.2f} | "
-          f"{summary['seconds']:.0f} |", flush=True)
+def tabulated(dim, rule, p):
+    """(p, Tc, error) of the table of results, which has no simulations at these p."""
+    table = pathlib.Path(__file__).parents[2] / "experiments/results/tc-table.csv"
+    with table.open(encoding="utf-8", newline="") as lines:
+        row = next(row for row in csv.DictReader(lines) if int(row["dim"]) == dim
+                   and row["rule"] == rule and math.isclose(float(row["p"]), p, rel_tol=1e-6))
+    return p, float(row["tree"]), float(row["tree_error"])
+
+
+def compare(options, dim, rule, known, error):
+    """Simulates all p of `known`, [(p, Tc, error)], and returns z of each that has a value."""
+    name = f"exact-{dim}d-{rule}"
+    if options.settings and not any(word in name for word in options.settings):
+        return []
+    summary = run(options.program, study(1, dim, rule, [entry[0] for entry in known], "tree", error,
+                                         options.device), pathlib.Path(options.out) / name)
+    scores = []
+    for point, (p, tc, tc_error) in zip(summary["points"], known, strict=True):
+        tree = point["tree"]["tc"]
+        if tree:
+            scores.append((tree["value"] - tc) / math.hypot(error_of(tree), tc_error))
+        print(f"| {dim} | {rule} | {p:g} | {tree['text'] if tree else '-'} | {tc:.9g} | "
+              f"{f'{scores[-1]:+.2f}' if tree else '-'} |", flush=True)
+    return scores
 
 
 def scatter(options):

@@ -105,7 +105,7 @@ class PlainLattice(unittest.TestCase):
                     lattice = plain_lattice.plain_lattice(row["dim"])
                     value = plain_lattice.critical_temperature(row["rule"], row["p"], lattice)
                     self.assertLess(abs(value - row["tree"]),
-                                    0.5 * row["p"] * row["shift"] + 2 * row["tree_error"])
+                                    row["p"] * row["shift"] + 2 * row["tree_error"])
 
     def test_limit_of_small_p(self):
         for dim, rule, places in ((2, "add", 3), (2, "rewire", 3), (2, "swap", 3), (3, "add", 2)):
