@@ -29,7 +29,6 @@ unless both are given: that ends with status 69.
 
 More examples:
   rewise bench --size 64,256,1024 --p 0.01 --engine multispin --json > before.json
-  rewise bench --size 64,256,1024 --p 0.01 --engine multispin --vs before.json
   rewise bench --size 1024 --p 0.01 --temperature 2.38 --update wolff --device cuda
   rewise bench --size 32,64 --p 0.01 --replicas 256 --graphs 1,64 --device cuda
   rewise bench --engine bytespin --wolff-method frontier,ccl --size 1024
@@ -91,22 +90,13 @@ BenchResult run_groups(const BenchPlan& plan, const std::vector<BenchGroup>& gro
 }
 
 ExitCode run_bench_command(const BenchOptions& options) {
-  std::vector<BenchRow> then;
-  if (!options.vs.empty()) then = bench_rows(read_text_file(options.vs), options.vs);
   const BenchPlan plan = make_bench_plan(options);
   const BenchResult result = run_groups(plan, bench_groups(plan, options));
   if (options.json) {
-    Json json = bench_json(result);
-    if (!options.vs.empty()) {
-      json["vs"] = comparison_json(compare_runs(result.rows, then), options.vs);
-    }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", bench_json(result).dump(2));
     return ExitCode::done;
   }
   fmt::print("{}", bench_table(result));
-  if (!options.vs.empty()) {
-    fmt::print("{}", comparison_table(compare_runs(result.rows, then), options.vs));
-  }
   return ExitCode::done;
 }
 
@@ -156,7 +146,6 @@ void add_how_options(CLI::App& app, BenchOptions& o) {
   add_share_ranks(app, o.share_ranks, o.share_route);
   add_whole(app, "--seed", o.seed, 0, kMaxSeed, "seed of graphs and runs");
   begin_group(app, "Output");
-  add_text(app, "--vs", o.vs, "FILE.json", "print speeds relative to this file, saved from --json");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 

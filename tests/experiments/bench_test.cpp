@@ -98,65 +98,7 @@ TEST_CASE("GPU over CPU: relative to the fastest CPU row of the same benchmark")
   CHECK_FALSE(rows[3].over_cpu);
 }
 
-TEST_CASE("two runs: rows of the same benchmark are compared, the others are listed") {
-  // Rows may have different numbers of replicas if each run has only one such row.
-  BenchComparison c = compare_runs({row("cpu", 64, 3)}, {row("cpu", 32, 2)});
-  REQUIRE(c.pairs.size() == 1);
-  CHECK(c.pairs[0].ratio() == 1.5);
-  // If a run has several such rows, only rows with equal numbers of replicas are compared.
-  c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2), row("cpu", 64, 1)});
-  REQUIRE(c.pairs.size() == 1);
-  CHECK(c.pairs[0].ratio() == 3);
-  REQUIRE(c.only_now.size() == 1);
-  CHECK(c.only_now[0].replicas == 128);
-  REQUIRE(c.only_then.size() == 1);
-  CHECK(c.only_then[0].replicas == 32);
-  // One saved row is not used twice.
-  c = compare_runs({row("cpu", 64, 3), row("cpu", 128, 5)}, {row("cpu", 32, 2)});
-  CHECK(c.pairs.empty());
-  CHECK(c.only_now.size() == 2);
-  CHECK(c.only_then.size() == 1);
-  for (int change = 0; change < 9; ++change) {
-    BenchRow other = row("cpu", 64, 3);
-    if (change == 0) other.engine = "bytespin";
-    if (change == 1) other.update = "metropolis";
-    if (change == 2) other.device = "cuda:0";
-    if (change == 3) other.extents = {16, 18};
-    if (change == 4) other.p = 0.2;
-    if (change == 5) other.temperature = 2.5;
-    if (change == 6) other.method = "ccl";
-    if (change == 7) other.graphs = 2;
-    if (change == 8) other.q = 3;
-    INFO("change " << change);
-    c = compare_runs({other}, {row("cpu", 64, 3)});
-    CHECK(c.pairs.empty());
-    CHECK(c.only_now.size() == 1);
-    CHECK(c.only_then.size() == 1);
-    const std::string text = comparison_table(c, "old.json");
-    CHECK(text.find("only in this run: ") != std::string::npos);
-    CHECK(text.find("only in old.json: multispin wolff, cpu, 16x16, p = 0.1, T = 2.769, 64") !=
-          std::string::npos);
-  }
-}
-
-TEST_CASE("round trip of a saved run") {
-  BenchResult result;
-  result.rows = {row("cpu", 32, 2), row("cuda:0", 1024, 400.25)};
-  result.rows[0].q = 3;
-  auto saved = bench_json(result);
-  saved["rows"][1].erase("model");  // files of old versions have no model
-  const auto rows = bench_rows(saved.dump(), "x.json");
-  const BenchComparison c = compare_runs(result.rows, rows);
-  REQUIRE(c.pairs.size() == 2);
-  CHECK(c.pairs[0].ratio() == 1);
-  CHECK(c.pairs[1].ratio() == 1);
-  for (const char* text : {"", "{}", "[]", "{\"rows\": 1}", "{\"rows\": [{\"engine\": \"x\"}]}"}) {
-    INFO(text);
-    CHECK_THROWS_AS(bench_rows(text, "x.json"), Error);
-  }
-}
-
-TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
+TEST_CASE("bench as a program: table and JSON") {
   Workplace place;
   const Output table = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --schedule 1:2");
   INFO(table.err);
@@ -182,15 +124,6 @@ TEST_CASE("bench as a program: table, JSON, ratios to a saved run") {
       "--threads 1 --engine multispin --update metropolis --json");
   REQUIRE(four.status == 0);
   CHECK(nlohmann::json::parse(four.out)["rows"][0]["temperature"] == 6.9267);
-  place.write("before.json", first.out);
-  const Output vs =
-      place.run(kQuick +
-                "--device cpu --threads 1 --engine multispin --update wolff --p 0,0.1 "
-                "--vs before.json");
-  REQUIRE(vs.status == 0);
-  CHECK(vs.out.find("ratio") != std::string::npos);
-  CHECK(vs.out.find("only in this run: multispin wolff, cpu, 8x8, p = 0,") != std::string::npos);
-  CHECK(vs.out.find("only in before.json: bytespin swendsen-wang") != std::string::npos);
 }
 
 TEST_CASE("bench of Potts: rows of the bytespin engine, near Tc") {
@@ -237,7 +170,6 @@ TEST_CASE("bench: --replicas means --systems if the multispin engine is not sele
 
 TEST_CASE("bench: invalid input gives one line of error and its exit status") {
   Workplace place;
-  place.write("x.json", "{}");
   struct Bad {
     std::string line;
     int status;
@@ -268,8 +200,6 @@ TEST_CASE("bench: invalid input gives one line of error and its exit status") {
            Bad{"--dim 1 --size 64", 64, "--temperature is missing"},
            Bad{"--schedule 0:0", 64, "0:0"},
            Bad{"--seconds soon", 64, "--seconds"},
-           Bad{"--vs absent.json", 74, "absent.json"},
-           Bad{"--vs x.json", 65, "x.json"},
        }) {
     const Output output = place.run("bench " + bad.line);
     INFO(bad.line << "\n" << output.err);
