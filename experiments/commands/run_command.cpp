@@ -313,7 +313,9 @@ ExitCode run_run(const RunOptions& options) {
     for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
     fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));
   } else {
-    fmt::print("{}", run_table(result.data, checked, warnings));
+    const bool shows_overlaps =
+        spec.model.interactions.has_negative_or_random() || !options.snapshot_overlaps.empty();
+    fmt::print("{}", run_table(result.data, checked, warnings, shows_overlaps));
     std::fflush(stdout);  // before the lines below
   }
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
