@@ -5,8 +5,11 @@
 #include <memory>
 
 #include "experiments/commands/study_options.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/search/added_temperatures.hpp"
 #include "src/search/study_analysis.hpp"
+#include "src/store/syscalls.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -71,9 +74,10 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(
-      program, "sweep", fmt::format(kSweepAbout, shipped_config("sweep.toml")),
-      "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp + kSweepTarget + kResultsHelp);
+  CLI::App& app =
+      add_command(program, "sweep", fmt::format(kSweepAbout, shipped_config("sweep.toml")),
+                  "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp + kSweepTarget +
+                      kResultsHelp + kStopHelp);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }
