@@ -59,6 +59,10 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
+  // Reads the graphs once more than needed, so that an unreadable one leaves no new folder.
+  if (!options.dry_run && !file_exists(study_folder(options, config) / "study.toml")) {
+    for (const auto& file : config.files) read_graph(file.string(), config.reading);
+  }
   const StudyAnalysis sweep = sweep_study(config);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
                             const EarlyResults& early) {
