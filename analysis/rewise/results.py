@@ -453,10 +453,20 @@ class Results:
             panel.set_ylabel(LABELS.get(name, name))
         return axes
 
+    @property
+    def _negative_or_random(self):
+        """Interactions::has_negative_or_random() in C++: tables show overlaps."""
+        settings = self.configuration
+        return (settings.get("sampling.couplings", "ferromagnet") != "ferromagnet"
+                or float(settings.get("sampling.shortcut_strength", 1)) < 0
+                or settings.get("sampling.field_random", "none") != "none")
+
     def rows(self) -> list[list[str]]:
-        """A table of strings: one row of headings, then one row per temperature."""
+        """A table of strings: one row of headings, then one row per temperature. Overlaps are
+        shown for models with negative or random couplings or fields."""
         names = [name for name in self._measured
-                 if name in SYMBOLS and np.isfinite(self._estimates[name][0]).any()]
+                 if name in SYMBOLS and np.isfinite(self._estimates[name][0]).any()
+                 and (name not in OVERLAPS or self._negative_or_random)]
         taus = [name for name in TAUS if name in names or name in ("energy", "m2")]
         table = [["T", *(SYMBOLS[name] for name in names),
                   *(f"tau({SYMBOLS[name]})" for name in taus)]]

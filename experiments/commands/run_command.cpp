@@ -39,7 +39,7 @@ constexpr const char* kRunAbout =
     "Simulates the Ising or the Potts model on one graph at one or more temperatures and\n"
     "prints energy, magnetisation, Binder's U, specific heat and susceptibility per site\n"
     "with errors, and integrated autocorrelation times (tau, in cycles).";
-constexpr const char* kRunExamples = R"(
+constexpr const char* kRunBasics = R"(
 A cycle is M sweeps of --local and then W updates of --cluster in every replica. Half of
 the replicas start ordered, half random. If the two halves differ, if the run drifts, or if it
 is too short for reliable errors, the table shows "-", and lines below it say why and what to
@@ -53,11 +53,11 @@ equal states, |m| = (q N_max/N - 1)/(q - 1) with N_max sites in the most frequen
 few-cluster (Weigel 2011) grows one cluster from a seed in each tile of the lattice and flips
 each cluster with a probability below 1.
 
-With --out the results are saved. On SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit
-the run writes a checkpoint (FILE with .part.h5 for .h5) and ends with status 75; the same
-command continues it bit-exactly, on any number of threads. A finished file is never
-overwritten; the same command with a larger --measure adds to it. Damaged files without a good
-copy end the run (65), unless --recompute-damaged sets them aside.
+With --out the results are saved, and checkpoints are written to FILE with .part.h5 for .h5. A
+finished file is never overwritten; the same command with a larger --measure adds to it.
+
+)";
+constexpr const char* kRunExamples = R"(
 
 Under mpirun or srun, --share-ranks divides the lattice among all ranks. Each rank simulates a
 slab; there can be as many ranks as rows along the last extent. It supports the bitlattice engine,
@@ -313,7 +313,9 @@ ExitCode run_run(const RunOptions& options) {
     for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
     fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));
   } else {
-    fmt::print("{}", run_table(result.data, checked, warnings));
+    const bool shows_overlaps =
+        spec.model.interactions.has_negative_or_random() || !options.snapshot_overlaps.empty();
+    fmt::print("{}", run_table(result.data, checked, warnings, shows_overlaps));
     std::fflush(stdout);  // before the lines below
   }
   if (!options.out.empty() && result.outcome == TaskOutcome::finished) {
@@ -326,7 +328,8 @@ ExitCode run_run(const RunOptions& options) {
 
 AddedCommand add_run_command(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& app = add_command(program, "run", kRunAbout, kRunExamples);
+  CLI::App& app =
+      add_command(program, "run", kRunAbout, std::string(kRunBasics) + kStopHelp + kRunExamples);
   add_run_options(app, *options);
   return {&app, [options, &app] {
             check_run_options(app, *options);

@@ -227,7 +227,7 @@ Json run_json(const TaskData& task, const CheckedRun& run,
 }
 
 std::string run_table(const TaskData& task, const CheckedRun& run,
-                      const std::vector<std::string>& warnings) {
+                      const std::vector<std::string>& warnings, bool shows_overlaps) {
   const auto& key = task.configuration;
   std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
                                 task.graph.bonds);
@@ -268,7 +268,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
   out += improved_table(run, model_of(task.configuration).q);
   out += field_table(run);
   out += staggered_table(run);
-  out += overlap_table(run);
+  if (shows_overlaps) out += overlap_table(run);
   out += exchange_text(task);
   out += checks_text(run, warnings);
   if (model_of(task.configuration).is_potts()) {
@@ -284,12 +284,12 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
       : dependence_of(task) != ReplicaDependence::none ? "couples of replicas"
                                                        : "replicas",
       configured(task, "sampling.every", 1) / 2);
-  const auto tau_unknown = [](const TemperatureResult& r) {
+  const auto tau_unknown = [&](const TemperatureResult& r) {
     const auto bounded = [&](std::string_view name) {
       const auto tau = r.tau.find(name);
       return tau != r.tau.end() && !std::isfinite(tau->second.error);
     };
-    return bounded("energy") || bounded("m2") || bounded("overlap_m2");
+    return bounded("energy") || bounded("m2") || (shows_overlaps && bounded("overlap_m2"));
   };
   if (std::any_of(results.begin(), results.end(), tau_unknown)) {
     out += "\"> x\": tau is longer than x; measure at least 10 tau.\n";

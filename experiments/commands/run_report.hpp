@@ -13,8 +13,9 @@ namespace rewise {
 Json run_json(const TaskData& task, const CheckedRun& run,
               const std::vector<std::string>& warnings);
 // Ends with a newline. Values are written as 2.3772(4), or "-" with the reasons if a check rejects
-// them. `warnings`: further lines, without the reasons. Includes the definition of tau.
+// them. `warnings`: further lines, without the reasons. `shows_overlaps`: with the overlaps of
+// pairs of replicas, if they were measured. Includes the definition of tau.
 std::string run_table(const TaskData& task, const CheckedRun& run,
-                      const std::vector<std::string>& warnings);
+                      const std::vector<std::string>& warnings, bool shows_overlaps);
 
 }  // namespace rewise

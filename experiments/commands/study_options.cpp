@@ -75,14 +75,15 @@ DIR/summary.txt (the tables that are printed), DIR/summary.csv (averages at ever
 temperature), for tc DIR/tc.csv (one row per p), DIR/plots, DIR/report.html.
 Running the same command again computes only what is missing. If `measure` was raised, finished
 tasks continue from their final states (with keep_states = false in [run] there are none, and
-they start again). On SIGINT, SIGTERM or a time limit the study writes checkpoints, prints the
-table of finished tasks and ends with status 75.
+they start again). A study that is stopped also prints the table of its finished tasks.
 Several processes may work on the same DIR, for example the ranks of `mpirun -n K` or srun;
 each rank uses one GPU of its node. Ranks with different DIRs run separate studies.
 device "auto" uses a GPU unless the CPU would finish the whole study before a GPU has started.
 Averages over 8 graphs or more use control variates, which reduce errors. The number of rewired
 ends and the sum of squared degrees of these graphs differ from their exact means; the averages
-are corrected for this. Averages without correction are also listed (energy_plain and so on).)";
+are corrected for this. Averages without correction are also listed (energy_plain and so on).
+
+)";
 
 void add_study_options(CLI::App& app, StudyOptions& options) {
   add_argument(app, "study", options.study, "STUDY.toml", "the study's configuration");

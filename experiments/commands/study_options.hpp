@@ -23,7 +23,8 @@ void add_study_options(CLI::App& app, StudyOptions& options);
 
 // The keys that a command reads from a study's file, for its --help.
 std::string keys_help(std::string_view command);
-// Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline.
+// Paragraphs of --help: on schedule and cluster "auto", on results. Both end in a newline;
+// kStopHelp (shared_options.hpp) follows the second one.
 extern const char* const kScheduleHelp;
 extern const char* const kResultsHelp;
 

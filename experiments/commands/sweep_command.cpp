@@ -5,8 +5,11 @@
 #include <memory>
 
 #include "experiments/commands/study_options.hpp"
+#include "experiments/console/shared_options.hpp"
+#include "graphs/graph_io.hpp"
 #include "src/search/added_temperatures.hpp"
 #include "src/search/study_analysis.hpp"
+#include "src/store/syscalls.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -56,6 +59,10 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
+  // Reads the graphs once more than needed, so that an unreadable one leaves no new folder.
+  if (!options.dry_run && !file_exists(study_folder(options, config) / "study.toml")) {
+    for (const auto& file : config.files) read_graph(file.string(), config.reading);
+  }
   const StudyAnalysis sweep = sweep_study(config);
   const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
                             const EarlyResults& early) {
@@ -71,9 +78,10 @@ ExitCode run_sweep(const StudyOptions& options) {
 
 AddedCommand add_sweep_command(CLI::App& program) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = add_command(
-      program, "sweep", fmt::format(kSweepAbout, shipped_config("sweep.toml")),
-      "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp + kSweepTarget + kResultsHelp);
+  CLI::App& app =
+      add_command(program, "sweep", fmt::format(kSweepAbout, shipped_config("sweep.toml")),
+                  "\n" + keys_help("sweep") + kSweepKeys + kScheduleHelp + kSweepTarget +
+                      kResultsHelp + kStopHelp);
   add_study_options(app, *options);
   return {&app, [options] { return run_sweep(*options); }};
 }

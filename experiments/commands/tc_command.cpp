@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "experiments/commands/study_options.hpp"
+#include "experiments/console/shared_options.hpp"
 #include "src/search/study_analysis.hpp"
 #include "src/search/tc_search.hpp"
 #include "src/study/build_info.hpp"
@@ -16,9 +17,10 @@ constexpr const char* kTcAbout =
     "Example: rewise tc {} --out studies/quickstart\n\n"
     "Measures the critical temperature Tc(p) of rewired lattices. A coarse scan gives a first\n"
     "estimate, pilot runs choose a temperature window around the crossings, and many graphs of\n"
-    "several sizes are simulated there. Tc is extrapolated from the temperatures where Binder's\n"
-    "U and sqrt(N) m^2 of different sizes cross. method = \"tree\" finds Tc in a second way,\n"
-    "without an extrapolation over sizes: by the tree condition.";
+    "several sizes are simulated there. At p > 0, Tc is extrapolated from the temperatures where\n"
+    "sqrt(N) m^2 of two sizes crosses and where Binder's U of a size is 0.2705, its mean-field\n"
+    "limit; at p = 0, from the crossings of U and of N^x m^2. method = \"tree\" finds Tc in a\n"
+    "second way, without an extrapolation over sizes: by the tree condition.";
 constexpr const char* kTcKeys = R"(
 schedule and cluster take one value, or a list with one for each p: schedule = ["4:1", "16:1"],
 cluster = ["swendsen-wang", "wolff"]. At p = 0 the "graphs" are independent runs.
@@ -79,7 +81,7 @@ AddedCommand add_tc_command(CLI::App& program) {
   CLI::App& app =
       add_command(program, "tc", fmt::format(kTcAbout, shipped_config("quickstart.toml")),
                   "\n" + keys_help("tc") + kTcKeys + kChecks + kScheduleHelp + kTcTarget + kTree +
-                      kPotts + kResultsHelp);
+                      kPotts + kResultsHelp + kStopHelp);
   add_study_options(app, *options);
   return {&app, [options] { return run_tc(*options); }};
 }

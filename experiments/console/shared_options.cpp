@@ -13,6 +13,14 @@
 
 namespace rewise {
 
+const char* const kStopHelp =
+    R"(On SIGINT (Ctrl-C), SIGTERM, SIGUSR1, SIGXCPU, SIGHUP or --time-limit, a study or a run with
+--out writes checkpoints and ends with status 75. The same command continues it, with the same
+results on any number of threads. A further signal, a second or more after the first one, ends
+the process at once. If files are damaged and have no good copy, the status is 65;
+--recompute-damaged sets such files aside and computes them again. 'rewise --help' lists all
+exit statuses.)";
+
 std::string help_lines(const std::string& text) {
   constexpr std::size_t width = 57;
   std::string out;

@@ -60,6 +60,10 @@ enum class ExtentRules { of_graphs, of_engine };
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead = "",
                        ExtentRules rules = ExtentRules::of_graphs);
 
+// Paragraph of --help of the commands that continue: signals, time limit, damaged files and their
+// exit statuses.
+extern const char* const kStopHelp;
+
 // --seed without a value: default_seed() (task_request.hpp).
 inline constexpr const char* kSeedHelp =
     "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same seed "

@@ -43,6 +43,12 @@ struct Interactions {
     return random_field == RandomField::none ||
            (random_field == RandomField::plus_minus && field == 0);
   }
+  // True if couplings may be negative or random, or fields are random. Tables then have overlaps of
+  // replicas.
+  bool has_negative_or_random() const {
+    return couplings != CouplingKind::ferromagnet || shortcut_strength < 0 ||
+           random_field != RandomField::none;
+  }
   // The field of all sites or, with a random field, its magnitude. Meaningful only if
   // fields_have_one_magnitude().
   double uniform_field() const { return random_field == RandomField::none ? field : field_width; }

@@ -1,4 +1,6 @@
-// Curves of U and N^x m^2 over temperature. Their crossings between sizes give Tc.
+// Curves of U and N^x m^2 over temperature. At p > 0, Tc follows from the temperatures where N^x
+// m^2 of two sizes crosses and where U of a size has its mean-field limit; at p = 0, from the
+// crossings of both between sizes.
 #pragma once
 
 #include "src/search/size_curves.hpp"

@@ -291,7 +291,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       rejected = rejected || (point.sizes[k].samples.graphs.size() > 1 && !curves.rejected.empty());
       in_field = in_field || !curves.in_field.empty();
       staggered = staggered || !curves.staggered.empty();
-      overlaps = overlaps || !curves.overlaps.empty();
+      overlaps = overlaps ||
+                 (!curves.overlaps.empty() && config.model.interactions.has_negative_or_random());
       for (std::size_t t = 0; t < curves.temperatures.size(); ++t) rows.push_back({&point, k, t});
     }
   }

@@ -54,6 +54,11 @@ std::filesystem::path configs_folder() { return folder_of("configs", "experiment
 std::string shipped_config(const std::string& name) {
   std::error_code none;
   const auto path = configs_folder() / name;
+  // A program that was copied without share/rewise does not use the folders of its build.
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const bool of_build = std::filesystem::equivalent(program.parent_path(), kBuild, none);
+  const bool of_source = path == std::filesystem::path(kSource) / "experiments/configs" / name;
+  if ((of_source && !of_build) || !std::filesystem::exists(path, none)) return "STUDY.toml";
   const auto near = std::filesystem::proximate(path, none);
   return near.empty() || *near.begin() == ".." ? path.string() : near.string();
 }

@@ -22,7 +22,7 @@ const BuildInfo& build_info();
 std::filesystem::path scripts_folder();
 std::filesystem::path configs_folder();
 // Path of a study shipped with the program, for examples: relative if it lies below the working
-// directory, else absolute.
+// directory, else absolute. "STUDY.toml" if the program was installed without its studies.
 std::string shipped_config(const std::string& name);
 
 // Widest vectors of the vectorised loops on this machine: "AVX3 (16 x 32 bit)".

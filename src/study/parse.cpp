@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "src/base/error.hpp"
@@ -34,16 +35,38 @@ std::vector<std::string> split_list(std::string_view text, char between) {
   }
 }
 
-double parse_number(std::string_view text, std::string_view origin) {
+namespace {
+
+std::optional<double> finite_number(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !std::isfinite(value)) {
-    const bool comma = text.find(',') != std::string_view::npos;
-    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number{}", origin, text,
-                                             comma ? " (decimals with a point: 0.1)" : ""));
-  }
+  if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+}  // namespace
+
+std::string number_hint(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  std::string number(text.substr(0, text.size() - (percent ? 1 : 0)));
+  const auto comma = number.find(',');
+  if (comma == std::string::npos && !percent) return "";
+  if (comma != std::string::npos) number[comma] = '.';
+  const auto value = finite_number(number);
+  if (!value) return "";
+  return percent ? fmt::format("write {:.15g} for {}", *value / 100, text)
+                 : fmt::format("write {} for {}", number, text);
+}
+
+double parse_number(std::string_view text, std::string_view origin) {
+  const auto value = finite_number(text);
+  if (!value) {
+    const std::string hint = number_hint(text);
+    throw Error(ExitCode::usage, fmt::format("{}: '{}' is not a finite number{}{}", origin, text,
+                                             hint.empty() ? "" : "; ", hint));
+  }
+  return *value;
 }
 
 std::uint64_t parse_whole(std::string_view text, std::uint64_t least, std::uint64_t most,
@@ -199,7 +222,12 @@ std::vector<double> parse_temperatures(std::string_view text, std::string_view o
 double parse_p(std::string_view text, std::string_view origin) {
   const double p = parse_number(text, origin);
   if (p < 0 || p > 1) {
-    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (0..1)", origin, text));
+    // "0,05" in a list of values of p was split at the comma.
+    const bool decimals = text.size() > 1 && text[0] == '0' && whole_number(text).has_value();
+    const std::string hint =
+        decimals ? fmt::format("; commas separate values: write 0.{0} for 0,{0}", text) : "";
+    throw Error(ExitCode::usage,
+                fmt::format("{}: {} is out of range (0..1){}", origin, text, hint));
   }
   return p + 0.0;  // -0 becomes 0
 }

@@ -34,6 +34,9 @@ void append_once(std::vector<T>& list, const T& value, std::string_view origin,
   list.push_back(value);
 }
 
+// What to write in place of a percentage or of a number with a decimal comma: "write 0.1 for 10%",
+// "write 0.05 for 0,05"; "" for other texts.
+std::string number_hint(std::string_view text);
 // One finite number without surrounding text.
 double parse_number(std::string_view text, std::string_view origin);
 // Equally spaced values of "FROM:TO:COUNT" (whole, 2 to 10000) or "FROM:TO:STEP" (a fraction that

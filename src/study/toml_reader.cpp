@@ -113,6 +113,33 @@ class CharacterCheck {
   bool comment_ = false;
 };
 
+// number_hint() of the first number in a line that is not TOML: "write 0.05 for 0,05"; "" if no
+// number has a hint. In a list, a comma is a decimal comma only before a part such as 05.
+std::string hint_in(std::string_view line) {
+  constexpr std::string_view kDigits = "0123456789", kParts = "0123456789.,%";
+  std::string brackets;  // those that are open
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (c == '#') return "";
+    if (c == '"' || c == '\'') at = std::min(line.find(c, at + 1), line.size());
+    if (c == '[' || c == '{') brackets += c;
+    if ((c == ']' || c == '}') && !brackets.empty()) brackets.pop_back();
+    if (kDigits.find(c) == std::string_view::npos) continue;
+    const std::size_t end = std::min(line.find_first_not_of(kParts, at), line.size());
+    const std::vector<std::string> parts = split_list(line.substr(at, end - at));
+    at = end - 1;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      std::string hint = number_hint(parts[k]);  // a percentage
+      const bool leading_zero = parts[k].size() > 1 && parts[k][0] == '0';
+      if (k > 0 && (leading_zero || (!brackets.ends_with('[') && !parts[k].empty()))) {
+        hint = number_hint(parts[k - 1] + "," + parts[k]);
+      }
+      if (!hint.empty()) return "; " + hint;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 TomlSection::TomlSection(const toml::table& table, std::string path, std::string file,
@@ -198,7 +225,14 @@ std::uint64_t TomlSection::whole_at(std::string_view key, const toml::node& node
 double TomlSection::number_at(std::string_view key, const toml::node& node, double least,
                               double most) const {
   const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-  if (!value) fail(key, node, fmt::format("{} where a number is expected", toml_type(node)));
+  if (!value) {
+    const auto* word = node.as_string();
+    const std::string hint = word == nullptr ? "" : number_hint(word->get());
+    fail(key, node,
+         fmt::format("{} where a number is expected{}{}", toml_type(node),
+                     hint.empty() ? word == nullptr ? "" : " (without quotes, such as 0.1)" : "; ",
+                     hint));
+  }
   if (!std::isfinite(*value) || *value < least || *value > most) {
     const std::string range = std::isfinite(most) ? fmt::format("{}..{}", least, most)
                                                   : fmt::format("finite, at least {}", least);
@@ -272,8 +306,12 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(ascii, file);
   } catch (const toml::parse_error& error) {
-    throw Error(ExitCode::usage, fmt::format("{}: not TOML: {}", place(file, error.source()),
-                                             printable(error.description())));
+    const std::vector<std::string> lines = split_list(ascii, '\n');
+    const std::size_t line = error.source().begin.line;  // the first line is 1
+    throw Error(ExitCode::usage,
+                fmt::format("{}: not TOML: {}{}", place(file, error.source()),
+                            printable(error.description()),
+                            line > 0 && line <= lines.size() ? hint_in(lines[line - 1]) : ""));
   }
 }
 

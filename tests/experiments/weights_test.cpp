@@ -192,6 +192,26 @@ TEST_CASE("run --snapshot-overlaps writes the products of the spins of every pai
   }
 }
 
+TEST_CASE("run prints overlaps of models with negative or random settings, or on request") {
+  const Workplace place;
+  const std::string run =
+      "run --size 4 --p 0.5 --temperature 3 --schedule 1:0 --equilibrate 20 --measure 20 --device "
+      "cpu ";
+  const auto prints = [&](const std::string& options) {
+    return place.run(run + options).out.find("\nOverlaps q of replicas") != std::string::npos;
+  };
+  for (const std::string options : {"", "--field 0.1", "--field 0.1 --shortcut-strength 0.5"}) {
+    INFO(options);
+    CHECK(!prints(options));
+  }
+  for (const std::string options :
+       {"--couplings pm", "--couplings antiferromagnet", "--field-random pm",
+        "--shortcut-strength -1", "--field 0.1 --snapshot-overlaps q.npy"}) {
+    INFO(options);
+    CHECK(prints(options));
+  }
+}
+
 TEST_CASE("a graph from the file of a run with couplings: a note that it has none of them") {
   const Workplace place;
   const std::string rest = " --temperature 2 --equilibrate 5 --measure 5 --device cpu";

@@ -110,6 +110,10 @@ def test_values_in_a_field_are_printed(small):
     results = rw.simulate(small, 5.0, field=0.5, **SHORT)
     assert {"m", "dm/dh", "tau(m)"} < set(str(results).splitlines()[0].split())
     assert str(results.field_susceptibility) in str(results)
+    # Overlaps are shown for models with negative or random couplings or fields.
+    assert "q^2" not in str(results) and "overlap_m2" in results.columns()
+    random = rw.simulate(small, 5.0, field_random="pm", field_width=0.5, **SHORT)
+    assert "q^2" in str(random)
 
 
 def test_an_observable_is_the_array_of_its_values(hot):

@@ -360,6 +360,10 @@ TEST_CASE("keys that do not apply to imported graphs are refused by name") {
   CHECK(summary_of(place)["points"][0]["sizes"][0]["sites"] == 4);
   place.write("in/s.toml", own_graphs_study(R"(["missing.edges"])"));
   CHECK(place.run("sweep in/s.toml --no-plots --out other").status == 74);
+  place.write("in/broken.edges", "0 1\n1\n");
+  refused(own_graphs_study(R"(["broken.edges"])"), "broken.edges:2", 65,
+          "sweep in/s.toml --no-plots --out other");
+  CHECK(!place.has("other"));
   place.write("in/signs.edges", "0 1 1\n1 2 -1\n2 3 1\n3 0 1\n");
   std::string signs = own_graphs_study(R"(["signs.edges"])") + "[model]\ncouplings = \"file\"\n";
   signs.replace(signs.find("\"1:1\""), 5, "\"auto\"");

@@ -502,6 +502,7 @@ TEST_CASE("in a field: m with its sign and dm/dh are exact in sweep and run") {
   CHECK(place.read("study/summary.csv")
             .find(",magnetisation,magnetisation_error,field_susceptibility,") != std::string::npos);
   CHECK(place.read("study/summary.txt").find("dm/dh") != std::string::npos);
+  CHECK(place.read("study/summary.txt").find("Overlaps") == std::string::npos);
   CHECK(place.run(run + "--field-random pm").out.find("dm/dh") != std::string::npos);
   CHECK(place.run(run).out.find("dm/dh") == std::string::npos);
 }

@@ -7,8 +7,10 @@
 #include "src/base/error.hpp"
 #include "src/study/schema.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/errors.hpp"
 
 using namespace rewise;
+using rewise::oracle::usage_error;
 
 namespace {
 
@@ -101,6 +103,28 @@ TEST_CASE("one number or name may be written without a list") {
   CHECK(one.temperatures == std::vector<double>{2.5});
   CHECK(read("[lattice]\nfiles = \"a.edges\"\nignore = \"size\"" + rest + "2\n").files ==
         read("[lattice]\nfiles = [\"a.edges\"]\nignore = [\"size\"]" + rest + "[2]\n").files);
+}
+
+TEST_CASE("a percentage or a decimal comma in a study: the error has the right spelling") {
+  const auto error_of = [](const std::string& p) {
+    return usage_error([&] {
+      parse_study_config("[lattice]\ndim = 2\nsizes = [16, 32]\np = " + p + "\n", "s.toml");
+    });
+  };
+  for (const auto& [p, says] :
+       {std::pair<std::string, std::string>{"0,05", "; write 0.05 for 0,05"},
+        {"10%", "; write 0.1 for 10%"},
+        {"[0,05, 0.1]", "; write 0.05 for 0,05"},
+        {"[5%, 10%]", "; write 0.05 for 5%"},
+        {"{from = 0,01, to = 0,1, per_decade = 2}", "; write 0.01 for 0,01"},
+        {"\"10%\"", "text where a number is expected; write 0.1 for 10%"},
+        {"\"0.1\"", "text where a number is expected (without quotes, such as 0.1)"}}) {
+    INFO(p);
+    const std::string error = error_of(p);
+    INFO(error);
+    CHECK(error.ends_with(says));
+  }
+  CHECK(error_of("[0.1,0.2] x").find("write") == std::string::npos);
 }
 
 TEST_CASE("ranges of p and of temperatures, extents, graphs per size in the order of the sizes") {

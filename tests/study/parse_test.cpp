@@ -1,4 +1,4 @@
-// Parsing of lists and ranges of temperatures.
+// Parsing of numbers, and of lists and ranges of temperatures.
 #include "src/study/parse.hpp"
 
 #include <fmt/format.h>
@@ -59,6 +59,21 @@ TEST_CASE("temperatures written as a range of other programs: the error has the 
   }
   CHECK(parse_temperatures("1e-1", "x") == std::vector<double>{0.1});
   CHECK_THROWS(parse_temperatures("2.3-", "x"));
+}
+
+TEST_CASE("a percentage or a decimal comma: the error has the right spelling") {
+  for (const auto& [text, says] :
+       {std::pair<std::string, std::string>{"10%",
+                                            "'10%' is not a finite number; write 0.1 for 10%"},
+        {"0.5%", "'0.5%' is not a finite number; write 0.005 for 0.5%"},
+        {"0,05", "'0,05' is not a finite number; write 0.05 for 0,05"},
+        {"05", "05 is out of range (0..1); commas separate values: write 0.05 for 0,05"},
+        {"5", "5 is out of range (0..1)"},
+        {"ten%", "'ten%' is not a finite number"},
+        {"0,1,2", "'0,1,2' is not a finite number"}}) {
+    INFO(text);
+    CHECK(usage_error([&] { parse_p(text, "--p"); }) == "--p: " + says);
+  }
 }
 
 TEST_CASE("every command with temperatures accepts a range") {
