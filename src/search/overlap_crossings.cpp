@@ -10,10 +10,10 @@ namespace {
 JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves& curves,
                              const OverlapObservable& observable) {
   const auto& graphs = size.samples.graphs;
-  const std::vector<Value>& known = curves.of(observable.name);
   std::vector<Eigen::Index> at;
-  for (std::size_t t = 0; t < known.size(); ++t) {
-    if (std::isfinite(known[t].value)) at.push_back(static_cast<Eigen::Index>(t));
+  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
+    if (std::isfinite(curves.at(observable.name, t).value))
+      at.push_back(static_cast<Eigen::Index>(t));
   }
   const auto count = static_cast<Eigen::Index>(at.size());
   const auto members = static_cast<Eigen::Index>(graphs.size());
@@ -74,7 +74,7 @@ std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& s
         std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
     std::vector<JackknifeCurve> of_sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
-      if (curves[k].overlaps.empty() || sizes[k].samples.graphs.size() < 2) return {};
+      if (!curves[k].has(name) || sizes[k].samples.graphs.size() < 2) return {};
       JackknifeCurve curve = overlap_curve(static_cast<int>(k), sizes[k], curves[k], *observable);
       if (curve.temperature.size() < least) return {};
       const double factor = power > 0 ? std::pow(curve.sites, power - 2.0 / 3) : 1;

@@ -40,30 +40,39 @@ std::vector<Value> means_over_graphs(const SizeData& size, Eigen::ArrayXd GraphS
   return means;
 }
 
-// Transposes [T][observable] to [observable][T]; empty if any temperature has no values.
-std::vector<std::vector<Value>> as_curves(const std::vector<std::vector<Value>>& at) {
-  std::vector<std::vector<Value>> curves;
+// Adds values at every temperature, [T][observable], or nothing if any temperature has none.
+void add_at_temperatures(std::span<const std::string_view> names,
+                         const std::vector<std::vector<Value>>& at, SizeCurves& curves) {
   for (const auto& values : at) {
-    if (values.empty()) return {};
-    curves.resize(values.size());
-    for (std::size_t k = 0; k < values.size(); ++k) curves[k].push_back(values[k]);
+    if (values.empty()) return;
   }
-  return curves;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    std::vector<Value>& curve = curves.values[std::string(names[k])];
+    for (const auto& values : at) curve.push_back(values[k]);
+  }
 }
 
-std::vector<std::vector<Value>> overlap_curves(const SizeData& size) {
+template <class Observables>
+std::vector<std::string_view> names_of(const Observables& all) {
+  std::vector<std::string_view> names;
+  for (const auto& o : all) names.push_back(o.name);
+  return names;
+}
+
+// [T][overlap_observables()], or nothing if any graph has no overlaps.
+std::vector<std::vector<Value>> overlaps_over_graphs(const SizeData& size) {
   const auto& graphs = size.samples.graphs;
   std::vector<std::vector<Value>> at;
   for (std::size_t t = 0; t < size.plan.temperatures.size(); ++t) {
     OverlapRows rows(static_cast<Eigen::Index>(graphs.size()),
                      static_cast<Eigen::Index>(kOverlapMomentCount));
     for (std::size_t g = 0; g < graphs.size(); ++g) {
-      if (graphs[g].overlaps.rows() == 0) return {};
+      if (graphs[g].overlaps.rows() == 0) return {{}};
       rows.row(static_cast<Eigen::Index>(g)) = graphs[g].overlaps.row(static_cast<Eigen::Index>(t));
     }
     at.push_back(overlap_values(rows, size.samples.sites));
   }
-  return as_curves(at);
+  return at;
 }
 
 // tau_int of q^2, averaged over graphs. If the value of any graph is only a lower bound, so is the
@@ -114,8 +123,11 @@ namespace {
 
 // Adds tau_int of q^2 and the fraction of accepted exchanges.
 void add_exchange(const SizeData& size, SizeCurves& curves) {
-  curves.overlap_tau = overlap_taus(size);
-  if (auto exchange = exchange_means(size)) curves.accepted = std::move(exchange->accepted);
+  std::vector<Value> taus = overlap_taus(size);
+  if (!taus.empty()) curves.values["overlap_tau"] = std::move(taus);
+  if (auto exchange = exchange_means(size)) {
+    curves.values["exchange_accepted"] = std::move(exchange->accepted);
+  }
 }
 
 }  // namespace
@@ -133,24 +145,9 @@ std::string size_text(const SizeData& size) {
   return size.extents.empty() ? size.name : extents_text(size.extents);
 }
 
-const std::vector<Value>& SizeCurves::of(std::string_view name) const {
-  if (name == "tau") return tau;
-  if (name == "cluster_fraction") return cluster_fraction;
-  if (name == "overlap_tau") return overlap_tau.empty() ? absent : overlap_tau;
-  if (name == "exchange_accepted") return accepted.empty() ? absent : accepted;
-  for (std::size_t k = 0; k < overlap_observables().size(); ++k) {
-    if (overlap_observables()[k].name == name) return overlaps.empty() ? absent : overlaps[k];
-  }
-  for (std::size_t k = 0; k < staggered_observables().size(); ++k) {
-    if (staggered_observables()[k].name == name) return staggered.empty() ? absent : staggered[k];
-  }
-  for (std::size_t k = 0; k < field_observables().size(); ++k) {
-    if (field_observables()[k].name == name) return in_field.empty() ? absent : in_field[k];
-  }
-  constexpr std::string_view ending = "_plain";
-  if (!name.ends_with(ending)) return observables[observable(name)];
-  name.remove_suffix(ending.size());
-  return plain[observable(name)];
+Value SizeCurves::at(std::string_view name, std::size_t temperature) const {
+  const auto found = values.find(name);
+  return found == values.end() ? Value{kNaN, kNaN} : found->second[temperature];
 }
 
 SizeCurves simulated_curves(const SizeData& size) {
@@ -159,31 +156,32 @@ SizeCurves simulated_curves(const SizeData& size) {
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const bool several = size.samples.graphs.size() > 1;
+  const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
+  const auto add = [&](std::string name, const JackknifeCurve& curve) {
+    std::vector<Value>& values = curves.values[name] = values_of(curve, several);
+    if (!name.starts_with("scaled_m2")) return;
+    for (Value& v : values) v = {v.value * factor, v.error * factor};
+  };
   for (const Observable& o : observables()) {
     const std::vector<bool> taken = controls_taken(table, o.of, known, ControlTest::temperature);
     if (std::ranges::count(taken, true) > 0) curves.controls = known.names;
-    auto& values = curves.observables.emplace_back(
-        values_of(curve_over_graphs(0, table, o.of, known, ControlTest::temperature), several));
-    auto& plain = curves.plain.emplace_back(values_of(curve_over_graphs(0, table, o.of), several));
-    if (o.name != "scaled_m2") continue;
-    const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
-    for (auto* scaled : {&values, &plain}) {
-      for (Value& v : *scaled) v = {v.value * factor, v.error * factor};
+    add(std::string(o.name), curve_over_graphs(0, table, o.of, known, ControlTest::temperature));
+    add(fmt::format("{}_plain", o.name), curve_over_graphs(0, table, o.of));
+  }
+  const MomentTable staggered = staggered_table(size.samples, size.plan.temperatures);
+  if (staggered.temperature.size() > 0) {
+    for (const Observable& o : staggered_observables()) {
+      add(std::string(o.name), curve_over_graphs(0, staggered, o.of));
     }
   }
-  curves.overlaps = overlap_curves(size);
-  const MomentTable staggered = staggered_table(size.samples, size.plan.temperatures);
-  for (const Observable& o : staggered_observables()) {
-    if (staggered.temperature.size() == 0) break;
-    curves.staggered.push_back(values_of(curve_over_graphs(0, staggered, o.of), several));
+  if (size.samples.graphs.front().in_field) {
+    for (const Observable& o : field_observables()) {  // without control variates, as for m_s
+      add(std::string(o.name), curve_over_graphs(0, table, o.of));
+    }
   }
-  for (const Observable& o : field_observables()) {  // without control variates, as for m_s
-    if (!size.samples.graphs.front().in_field) break;
-    curves.in_field.push_back(values_of(curve_over_graphs(0, table, o.of), several));
-  }
-  curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
-  curves.cluster_fraction = means_over_graphs(size, &GraphSample::cluster_fraction);
-  curves.tau = means_over_graphs(size, &GraphSample::tau);
+  curves.values["cluster_fraction"] = means_over_graphs(size, &GraphSample::cluster_fraction);
+  curves.values["tau"] = means_over_graphs(size, &GraphSample::tau);
+  add_at_temperatures(names_of(overlap_observables()), overlaps_over_graphs(size), curves);
   add_exchange(size, curves);
   return curves;
 }
@@ -260,12 +258,9 @@ namespace {
 
 void blank(SizeCurves& curves, std::size_t t) {
   curves.rejected.push_back(curves.temperatures[t]);
-  for (auto* list : {&curves.observables, &curves.plain, &curves.overlaps, &curves.staggered,
-                     &curves.in_field}) {
-    for (auto& curve : *list) curve[t] = {kNaN, kNaN};
+  for (auto& [name, curve] : curves.values) {
+    if (name != "exchange_accepted") curve[t] = {kNaN, kNaN};
   }
-  curves.cluster_fraction[t] = curves.tau[t] = {kNaN, kNaN};
-  if (!curves.overlap_tau.empty()) curves.overlap_tau[t] = {kNaN, kNaN};
 }
 
 }  // namespace
@@ -335,7 +330,7 @@ std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& 
                        graphs[stuck.front()].stuck[t]);
   };
   const auto long_at = [&](std::size_t t) -> std::string {
-    const double tau = curves.tau[t].value;
+    const double tau = curves.at("tau", t).value;
     if (!(tau > length)) return "";
     return fmt::format("tau, {:.2g} cycles, is longer than the {} measured cycles", tau, length);
   };
@@ -435,30 +430,29 @@ std::vector<std::string> blank_affected(const StudyConfig& config, const SizeDat
 SizeCurves curves_of_one_graph(const SizeData& size,
                                const std::vector<TemperatureResult>& results) {
   SizeCurves curves;
-  curves.observables.resize(observables().size());
   for (const TemperatureResult& at : results) {
     curves.temperatures.push_back(at.temperature);
     for (std::size_t k = 0; k < at.observables.size(); ++k) {
-      curves.observables[k].push_back(at.observables[k]);
+      const std::string name(observables()[k].name);
+      curves.values[name].push_back(at.observables[k]);
+      curves.values[name + "_plain"].push_back(at.observables[k]);
     }
-    curves.cluster_fraction.push_back(at.cluster_fraction);
+    curves.values["cluster_fraction"].push_back(at.cluster_fraction);
     Value slowest = at.tau.at("m2");  // as tau_of_order()
     for (const char* name : {"staggered_m2", "magnetisation"}) {
       const auto tau = at.tau.find(name);
       if (tau != at.tau.end() && tau->second.value > slowest.value) slowest = tau->second;
     }
-    curves.tau.push_back(slowest);
+    curves.values["tau"].push_back(slowest);
   }
-  curves.plain = curves.observables;
-  const auto curves_of = [&](std::vector<Value> TemperatureResult::*values) {
+  const auto add = [&](const auto& which, std::vector<Value> TemperatureResult::*values) {
     std::vector<std::vector<Value>> at;
     for (const TemperatureResult& result : results) at.push_back(result.*values);
-    return as_curves(at);
+    add_at_temperatures(names_of(which), at, curves);
   };
-  curves.overlaps = curves_of(&TemperatureResult::overlaps);
-  curves.staggered = curves_of(&TemperatureResult::staggered);
-  curves.in_field = curves_of(&TemperatureResult::in_field);
-  curves.absent.assign(curves.temperatures.size(), {kNaN, kNaN});
+  add(overlap_observables(), &TemperatureResult::overlaps);
+  add(staggered_observables(), &TemperatureResult::staggered);
+  add(field_observables(), &TemperatureResult::in_field);
   add_exchange(size, curves);
   return curves;
 }

@@ -3,6 +3,8 @@
 // errors by jackknife over graphs with control variates; over replicas if there is only one graph.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,26 +46,21 @@ struct ScanResult {
 // "64x64", or the name of an imported graph.
 std::string size_text(const SizeData& size);
 
-// Values at the simulated temperatures, each [T].
+// Values of a size at its simulated temperatures.
 struct SizeCurves {
   std::vector<double> temperatures;
-  std::vector<std::vector<Value>> observables;  // [observables()][T]
-  std::vector<std::vector<Value>> plain;        // without control variates
-  std::vector<std::vector<Value>> overlaps;     // [overlap_observables()][T]; may be empty
-  std::vector<std::vector<Value>> staggered;    // [staggered_observables()][T]; may be empty
-  std::vector<std::vector<Value>> in_field;     // [field_observables()][T]; may be empty
-  std::vector<Value> cluster_fraction, tau;
-  std::vector<Value> overlap_tau;  // of q^2, error NaN: a lower bound; may be empty
-  std::vector<Value> accepted;     // of exchanges with the next temperature; may be empty
-  std::vector<Value> absent;       // [T] NaN
+  // What was measured, each [T], by name: observables(), also with "_plain" appended (without
+  // control variates), overlap_observables(), staggered_observables(), field_observables(), "tau",
+  // "cluster_fraction", "overlap_tau" (of q^2; error NaN: a lower bound) and "exchange_accepted"
+  // (with the next temperature).
+  std::map<std::string, std::vector<Value>, std::less<>> values;
   std::vector<double> rejected;  // temperatures without values, because they are not in equilibrium
   std::vector<std::string>
       controls;  // names of the controls that improve any observable at any temperature
 
-  // Returns a curve by its name: an observable above, the same with "_plain" appended (without
-  // control variates), "tau", "cluster_fraction", "overlap_tau" or "exchange_accepted". Returns
-  // `absent` if it was not measured.
-  const std::vector<Value>& of(std::string_view name) const;
+  bool has(std::string_view name) const { return values.find(name) != values.end(); }
+  // NaN if it was not measured.
+  Value at(std::string_view name, std::size_t temperature) const;
 };
 
 // Replica exchange, averaged over the graphs.

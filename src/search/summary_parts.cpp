@@ -196,25 +196,8 @@ Json size_json(const SizeData& size, const SizeCurves& curves, const HotColdTest
   json["measurements"] = size.plan.measure;
   json["every"] = size.plan.every;
   json["temperatures"] = curves.temperatures;
-  for (std::size_t k = 0; k < observables().size(); ++k) {
-    const std::string name(observables()[k].name);
-    json[name] = curve_json(curves.observables[k]);
-    json[name + "_plain"] = curve_json(curves.plain[k]);
-  }
-  for (std::size_t k = 0; k < curves.overlaps.size(); ++k) {
-    json[std::string(overlap_observables()[k].name)] = curve_json(curves.overlaps[k]);
-  }
-  for (std::size_t k = 0; k < curves.staggered.size(); ++k) {
-    json[std::string(staggered_observables()[k].name)] = curve_json(curves.staggered[k]);
-  }
-  for (std::size_t k = 0; k < curves.in_field.size(); ++k) {
-    json[std::string(field_observables()[k].name)] = curve_json(curves.in_field[k]);
-  }
-  json["cluster_fraction"] = curve_json(curves.cluster_fraction);
-  json["tau"] = curve_json(curves.tau);
-  if (!curves.overlap_tau.empty()) json["overlap_tau"] = curve_json(curves.overlap_tau);
+  for (const auto& [name, values] : curves.values) json[name] = curve_json(values);
   if (const auto exchange = exchange_means(size)) {
-    json["exchange_accepted"] = curve_json(exchange->accepted);
     json["exchange"] = {{"round_trips", exchange->round_trips},
                         {"trips_per_1000_cycles", value_json(exchange->trips_per_1000)}};
   }
@@ -287,10 +270,10 @@ std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeD
     out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), csv_text(size_text(size)),
                        size.samples.sites, size.samples.graphs.size(), config.replicas,
                        size.plan.measure, c.temperatures[t]);
-    for (const auto& name : curves.first) out += cell(c.of(name)[t]);
+    for (const auto& name : curves.first) out += cell(c.at(name, t));
     out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),
                        size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
-    for (const auto& name : curves.last) out += cell(c.of(name)[t]);
+    for (const auto& name : curves.last) out += cell(c.at(name, t));
     out += '\n';
   }
   return out;

@@ -79,33 +79,30 @@ Cells sweep_cells(const SweepRow& row, SweepTable table, bool labels, bool sched
   const SizeCurves& curves = point.curves[row.size];
   const std::size_t t = row.temperature;
   Cells cells = size_cells(point, row.size, labels);
-  const auto add = [&](std::string_view symbol, const std::string& name) {
-    cells.push_back(text_cell(std::string(symbol), curve_text(curves.of(name)[t])));
+  const auto add = [&](const auto& observable) {
+    if (observable.symbol.empty()) return;
+    cells.push_back(
+        text_cell(std::string(observable.symbol), curve_text(curves.at(observable.name, t))));
   };
   cells.push_back({"", "T", curves.temperatures[t]});
   switch (table) {
     case SweepTable::thermal:
       for (const Observable& o : observables()) {
-        if (!o.symbol.empty() && o.name != "m2") add(o.symbol, std::string(o.name));
+        if (o.name != "m2") add(o);
       }
-      cells.push_back(text_cell("tau", tau_text(curves.tau[t])));
+      cells.push_back(text_cell("tau", tau_text(curves.at("tau", t))));
       if (schedules) cells.push_back(text_cell("schedule", schedule_of(size)));
       break;
     case SweepTable::in_field:
     case SweepTable::staggered:
       for (const Observable& o :
            table == SweepTable::in_field ? field_observables() : staggered_observables()) {
-        if (!o.symbol.empty()) add(o.symbol, std::string(o.name));
+        add(o);
       }
       break;
     case SweepTable::overlaps:
-      for (std::size_t o = 0; o < curves.overlaps.size(); ++o) {
-        const std::string symbol(overlap_observables()[o].symbol);
-        if (!symbol.empty()) cells.push_back(text_cell(symbol, curve_text(curves.overlaps[o][t])));
-      }
-      if (!curves.overlaps.empty()) {
-        cells.push_back(text_cell("tau(q^2)", tau_text(curves.of("overlap_tau")[t])));
-      }
+      for (const OverlapObservable& o : overlap_observables()) add(o);
+      cells.push_back(text_cell("tau(q^2)", tau_text(curves.at("overlap_tau", t))));
       break;
   }
   return cells;
@@ -289,10 +286,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
       const HotColdTest& starts = point.hot_cold[k];
       passed = passed && starts.checks > 0 && starts.agree && curves.rejected.empty();
       rejected = rejected || (point.sizes[k].samples.graphs.size() > 1 && !curves.rejected.empty());
-      in_field = in_field || !curves.in_field.empty();
-      staggered = staggered || !curves.staggered.empty();
+      in_field = in_field || curves.has("magnetisation");
+      staggered = staggered || curves.has("staggered_m2");
       overlaps = overlaps ||
-                 (!curves.overlaps.empty() && config.model.interactions.has_negative_or_random());
+                 (curves.has("overlap_m2") && config.model.interactions.has_negative_or_random());
       for (std::size_t t = 0; t < curves.temperatures.size(); ++t) rows.push_back({&point, k, t});
     }
   }

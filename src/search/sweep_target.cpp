@@ -38,7 +38,7 @@ SweepStep next_sweep_step(const StudyConfig& config, double p, const SizeData& s
   for (const Observable& observable : observables()) {
     const auto& wanted = config.target_observables;
     if (std::find(wanted.begin(), wanted.end(), observable.name) == wanted.end()) continue;
-    const std::vector<Value>& values = curves.of(observable.name);
+    const std::vector<Value>& values = curves.values.at(std::string(observable.name));
     Eigen::ArrayXd variance(static_cast<Eigen::Index>(values.size()));
     for (std::size_t t = 0; t < values.size(); ++t) {
       variance(static_cast<Eigen::Index>(t)) = values[t].error * values[t].error;

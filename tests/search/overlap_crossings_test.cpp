@@ -45,7 +45,6 @@ SizeData glass(double sites, const std::vector<double>& temperatures, std::size_
 SizeCurves curves_of(const SizeData& size) {
   SizeCurves curves;
   curves.temperatures = size.plan.temperatures;
-  curves.overlaps.resize(overlap_observables().size());
   for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
     OverlapRows rows(static_cast<Eigen::Index>(size.samples.graphs.size()),
                      static_cast<Eigen::Index>(kOverlapMomentCount));
@@ -54,7 +53,9 @@ SizeCurves curves_of(const SizeData& size) {
           size.samples.graphs[g].overlaps.row(static_cast<Eigen::Index>(t));
     }
     const auto values = overlap_values(rows, size.samples.sites);
-    for (std::size_t k = 0; k < values.size(); ++k) curves.overlaps[k].push_back(values[k]);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      curves.values[std::string(overlap_observables()[k].name)].push_back(values[k]);
+    }
   }
   return curves;
 }

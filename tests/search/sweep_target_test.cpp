@@ -127,7 +127,7 @@ TEST_CASE(
     INFO(observable.name);
     one.config().target_observables = {std::string(observable.name)};
     const SweepStep step = one.next();
-    const Value value = curves.of(observable.name).front();
+    const Value value = curves.at(observable.name, 0);
     CHECK(step.observable == observable.name);
     CHECK(step.error == Approx(value.error / std::abs(value.value)));
     CHECK(step.thermal > 0.05);
@@ -156,12 +156,12 @@ TEST_CASE("the errors that are compared with a target are correct") {
   std::vector<Value> energies, m2;
   for (int seed = 0; seed < seeds; ++seed) {
     OneSize regular(0, 5e-3, 100 + static_cast<std::uint64_t>(seed));
-    const Value energy = regular.reach().of("energy").front();
+    const Value energy = regular.reach().at("energy", 0);
     squares += std::pow((energy.value - exact) / energy.error, 2);
     OneSize rewired(0.5, 8e-3, 200 + static_cast<std::uint64_t>(seed));
     const SizeCurves curves = rewired.reach();
-    energies.push_back(curves.of("energy").front());
-    m2.push_back(curves.of("m2").front());
+    energies.push_back(curves.at("energy", 0));
+    m2.push_back(curves.at("m2", 0));
   }
   CHECK(squares / seeds > 0.30);
   CHECK(squares / seeds < 2.26);

@@ -288,8 +288,8 @@ TEST_CASE("C and chi of many graphs with few measurements are exact") {
     }
     return simulated_curves(size);
   };
-  const Value c = average(8, 2.27).of("specific_heat")[0],
-              chi = average(4, 3.0).of("susceptibility")[0];
+  const Value c = average(8, 2.27).at("specific_heat", 0),
+              chi = average(4, 3.0).at("susceptibility", 0);
   const double exact_c = kaufman(8, 1 / 2.27).specific_heat,
                exact_chi = 16 * (.450988140848 - .601291326039 * .601291326039) / 3;
   INFO("C = " << c.value << " +- " << c.error << ", exact " << exact_c << "; chi = " << chi.value
