@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "src/base/error.hpp"
+#include "src/results/record.hpp"
+#include "src/settings/parse.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/record.hpp"
 
 namespace rewise {
 namespace {
