@@ -121,7 +121,7 @@ def temperatures(given):
     count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
-    # The same numbers as of equal_steps() in src/study/parse.cpp, bit for bit.
+    # The same numbers as of equal_steps() in src/settings/parse.cpp, bit for bit.
     steps = (1e12 * (low + (high - low) * (k / (count - 1))) for k in range(count))
     return {"temperature": [math.copysign(math.floor(abs(step) + 0.5), step) / 1e12
                             for step in steps]}

@@ -9,7 +9,8 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/batch.hpp"
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
+#include "src/study/make_engine.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {

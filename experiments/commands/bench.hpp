@@ -14,8 +14,8 @@
 
 #include "graphs/graph.hpp"
 #include "src/engine/registry.hpp"
+#include "src/settings/device_choice.hpp"
 #include "src/store/signals.hpp"
-#include "src/study/device_choice.hpp"
 
 namespace rewise {
 

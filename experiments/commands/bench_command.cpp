@@ -10,8 +10,8 @@
 #include "experiments/console/commands.hpp"
 #include "src/base/count_text.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/settings/parse.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/shared_ranks.hpp"
 

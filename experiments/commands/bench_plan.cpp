@@ -11,9 +11,9 @@
 
 #include "src/base/error.hpp"
 #include "src/search/known_tc.hpp"
-#include "src/study/config.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/parse.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "src/results/record.hpp"
+#include "src/settings/parse.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/record.hpp"
 
 namespace rewise {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/commands/bench.hpp"
-#include "src/study/json_output.hpp"
+#include "src/results/json_output.hpp"
 
 namespace rewise {
 

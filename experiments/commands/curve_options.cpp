@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "src/base/count_text.hpp"
-#include "src/study/config.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/schema.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
 
 namespace rewise {
 namespace {

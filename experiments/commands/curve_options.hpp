@@ -9,8 +9,8 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/curves/curve_spec.hpp"
+#include "src/settings/task_request.hpp"
 #include "src/study/progress.hpp"
-#include "src/study/task_request.hpp"
 
 namespace rewise {
 

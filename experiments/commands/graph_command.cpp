@@ -12,11 +12,11 @@
 #include "graphs/metrics.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/engine/weighted_graph.hpp"
+#include "src/results/json_output.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/task_spec.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/study/config.hpp"
-#include "src/study/json_output.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/task.hpp"
 
 namespace rewise {
 namespace {

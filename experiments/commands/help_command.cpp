@@ -14,9 +14,9 @@
 #include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/schema.hpp"
-#include "src/study/symbols.hpp"
+#include "src/results/symbols.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
 
 namespace rewise {
 namespace {

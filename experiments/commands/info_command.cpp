@@ -7,9 +7,9 @@
 #include "src/cuda/devices.hpp"
 #include "src/distributed/mpi.hpp"
 #include "src/engine/registry.hpp"
+#include "src/results/json_output.hpp"
+#include "src/settings/device_choice.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 namespace {

@@ -7,7 +7,7 @@
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/label/method.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

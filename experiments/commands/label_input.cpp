@@ -16,8 +16,8 @@
 #include "src/base/error.hpp"
 #include "src/label/image.hpp"
 #include "src/label/occupy.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -13,7 +13,7 @@
 #include "src/base/table.hpp"
 #include "src/base/utf8.hpp"
 #include "src/cuda/devices.hpp"
-#include "src/study/device_choice.hpp"
+#include "src/settings/device_choice.hpp"
 #if defined(REWISE_HAVE_CUDA)
 #include "src/label/papers/components_cuda.hpp"
 #endif

@@ -7,8 +7,8 @@
 
 #include "experiments/commands/label_input.hpp"
 #include "src/label/labeller.hpp"
+#include "src/results/json_output.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 

@@ -12,10 +12,10 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/words.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/signals.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

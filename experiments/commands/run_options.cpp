@@ -10,11 +10,11 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/error.hpp"
 #include "src/base/words.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/ergodicity.hpp"
+#include "src/settings/schema.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/config.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/ergodicity.hpp"
-#include "src/study/schema.hpp"
 #include "src/study/shared_ranks.hpp"
 
 namespace rewise {
@@ -159,6 +159,7 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
 
 TaskSpec run_spec(const RunOptions& options) {
   TaskRequest request = options.task;
+  request.share_ranks = options.share_ranks;
   request.model = read_model(options);
   request.temperatures = read_temperatures(options.temperature, request.exchange);
   check_temperatures(request, SettingNames::options());  // before a large file is read

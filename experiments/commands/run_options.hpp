@@ -7,8 +7,8 @@
 
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/task_request.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/task_request.hpp"
 
 namespace rewise {
 

@@ -9,7 +9,8 @@
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
-#include "src/study/run_estimates.hpp"
+#include "src/results/run_estimates.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 namespace {

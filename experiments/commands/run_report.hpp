@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "src/study/json_output.hpp"
-#include "src/study/run_check.hpp"
+#include "src/results/json_output.hpp"
+#include "src/results/run_check.hpp"
 
 namespace rewise {
 

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "experiments/console/python.hpp"
+#include "src/settings/engine_choice.hpp"
+#include "src/settings/engines.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/study/engine_choice.hpp"
-#include "src/study/engines.hpp"
+#include "src/study/make_engine.hpp"
 
 namespace rewise {
 namespace {

@@ -15,14 +15,14 @@
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/table.hpp"
+#include "src/results/json_output.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
+#include "src/settings/need.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/json_output.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

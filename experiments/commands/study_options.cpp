@@ -14,13 +14,13 @@
 #include "src/base/clock.hpp"
 #include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
+#include "src/results/record.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/study_need.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/need.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
 #include "src/study/ranks.hpp"
-#include "src/study/record.hpp"
-#include "src/study/schema.hpp"
 
 namespace rewise {
 namespace {

@@ -14,9 +14,10 @@
 #include "src/cuda/devices.hpp"
 #include "src/curves/curve_spec.hpp"
 #include "src/engine/registry.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/parse.hpp"
+#include "src/study/make_engine.hpp"
 
 namespace rewise {
 namespace {

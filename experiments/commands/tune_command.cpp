@@ -18,15 +18,15 @@
 #include "src/search/auto_schedule.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tune_report.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/ergodicity.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
+#include "src/settings/task_request.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/config.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/ergodicity.hpp"
-#include "src/study/parse.hpp"
 #include "src/study/progress.hpp"
-#include "src/study/schema.hpp"
-#include "src/study/task_request.hpp"
 
 namespace rewise {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/profile.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -26,10 +26,10 @@
 
 #include "experiments/console/commands.hpp"
 #include "src/base/words.hpp"
+#include "src/settings/schema.hpp"
+#include "src/settings/unknown_names.hpp"
 #include "src/store/signals.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/schema.hpp"
-#include "src/study/unknown_names.hpp"
 
 namespace rewise {
 

@@ -5,11 +5,11 @@
 
 #include "src/base/h5.hpp"
 #include "src/search/exchange_ladder.hpp"
+#include "src/settings/engine_choice.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/study/engine_choice.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/schema.hpp"
 
 namespace rewise {
 

@@ -9,14 +9,14 @@
 #include "experiments/console/commands.hpp"
 #include "graphs/graph_io.hpp"
 #include "src/engine/factory.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {
 
 // Breaks text into lines for the right column of --help.
 std::string help_lines(const std::string& text);
-// Adds the option for a key of a study's file (src/study/schema.hpp). Name, help and range are
+// Adds the option for a key of a study's file (src/settings/schema.hpp). Name, help and range are
 // those of the key; `also` is appended to the help.
 void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::string& also = "");
 void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also = "");
@@ -64,7 +64,7 @@ GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead
 // exit statuses.
 extern const char* const kStopHelp;
 
-// --seed without a value: default_seed() (task_request.hpp).
+// --seed without a value: TaskRequest::seed.
 inline constexpr const char* kSeedHelp =
     "for spins and updates [that of the network; 1 for .edges, .graphml]: runs with the same seed "
     "share random numbers";

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/study/json_output.hpp"
+#include "src/results/json_output.hpp"
 
 namespace rewise {
 

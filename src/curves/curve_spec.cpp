@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "src/engine/registry.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
+#include "src/study/make_engine.hpp"
 #include "src/study/study.hpp"
 
 namespace rewise {

@@ -16,8 +16,8 @@
 
 #include "src/curves/curve_set.hpp"
 #include "src/engine/engine.hpp"
+#include "src/settings/task_spec.hpp"
 #include "src/store/signals.hpp"
-#include "src/study/task.hpp"
 
 namespace rewise {
 

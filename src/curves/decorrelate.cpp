@@ -18,7 +18,7 @@
 #include "src/base/clock.hpp"
 #include "src/curves/snapshot.hpp"
 #include "src/curves/timing.hpp"
-#include "src/study/task_results.hpp"
+#include "src/results/task_results.hpp"
 
 namespace rewise {
 namespace {

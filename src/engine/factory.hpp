@@ -1,5 +1,5 @@
 // Functions that an engine offers to the code above it: construction, and estimates of memory and
-// time. Each engine defines one EngineFactory; src/study/engines.hpp selects one by EngineKind.
+// time. Each engine defines one EngineFactory; src/settings/engines.hpp selects one by EngineKind.
 #pragma once
 
 #include <cstdint>

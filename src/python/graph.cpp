@@ -15,8 +15,8 @@
 #include "src/base/fixed_point.hpp"
 #include "src/engine/weighted_graph.hpp"
 #include "src/python/bindings.hpp"
+#include "src/settings/engine_choice.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/study/engine_choice.hpp"
 
 namespace rewise::python {
 namespace {

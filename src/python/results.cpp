@@ -12,7 +12,7 @@
 #include "analysis/series/moments.hpp"
 #include "analysis/series/observables.hpp"
 #include "src/python/bindings.hpp"
-#include "src/study/run_estimates.hpp"
+#include "src/results/run_estimates.hpp"
 
 namespace rewise::python {
 namespace {
@@ -55,8 +55,8 @@ nb::dict columns_of(const TaskData& task) {
 }
 
 // name -> [4][T]: value, error, tau, its error; NaN if there is none. "status" and "reasons" are
-// the results of a run's checks (src/study/run_check.hpp), "undetermined_tau" the text of a warning
-// or ""; values are returned in all cases.
+// the results of a run's checks (src/results/run_check.hpp), "undetermined_tau" the text of a
+// warning or ""; values are returned in all cases.
 nb::dict estimates_of(const TaskData& task) {
   CheckedRun run;
   {

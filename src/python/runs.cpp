@@ -6,12 +6,12 @@
 
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
+#include "src/results/run_estimates.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/need.hpp"
-#include "src/study/run_estimates.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/need.hpp"
 
 namespace rewise::python {
 

@@ -13,9 +13,11 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/engine_base.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/need.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/need.hpp"
+#include "src/study/make_engine.hpp"
+#include "src/study/task.hpp"
 
 namespace rewise::python {
 namespace {

@@ -18,11 +18,11 @@
 #include "src/engine/device_spins.hpp"
 #include "src/engine/engine.hpp"
 #include "src/engine/factory.hpp"
+#include "src/results/halves.hpp"
+#include "src/results/run_check.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/task_request.hpp"
 #include "src/store/task_file.hpp"
-#include "src/study/config.hpp"
-#include "src/study/halves.hpp"
-#include "src/study/run_check.hpp"
-#include "src/study/task_request.hpp"
 
 namespace rewise::python {
 

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "src/base/error.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

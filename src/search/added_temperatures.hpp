@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

@@ -10,9 +10,9 @@
 
 #include "src/base/error.hpp"
 #include "src/search/tune_report.hpp"
+#include "src/settings/parse.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "src/search/tune.hpp"
-#include "src/study/task.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "src/search/exchange_ladder.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

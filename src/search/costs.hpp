@@ -3,8 +3,8 @@
 #pragma once
 
 #include "src/search/tc_plan.hpp"
-#include "src/study/config.hpp"
-#include "src/study/task.hpp"
+#include "src/settings/config.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 

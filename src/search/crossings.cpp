@@ -16,7 +16,7 @@
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/search/window_criterion.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "analysis/series/statistics.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/tree_search.hpp"
-#include "src/study/task_results.hpp"
 
 namespace rewise {
 namespace {

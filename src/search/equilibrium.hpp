@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
+#include "src/results/halves.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/study/halves.hpp"
 #include "src/study/study.hpp"
 
 namespace rewise {

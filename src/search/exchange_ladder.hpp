@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/search/size_curves.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 #include "src/study/task.hpp"
 
 namespace rewise {

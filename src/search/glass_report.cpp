@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "src/results/record.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/sweep_report.hpp"
-#include "src/study/record.hpp"
 
 namespace rewise {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "src/results/json_output.hpp"
 #include "src/search/sweep_search.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 

@@ -6,7 +6,7 @@
 
 #include "src/search/overlap_crossings.hpp"
 #include "src/search/tree_search.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

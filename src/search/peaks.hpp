@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

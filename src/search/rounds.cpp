@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
 
 namespace rewise {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "analysis/scaling/allocation.hpp"
 #include "src/search/size_curves.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "src/base/constants.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "src/results/graph_sample.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/study/graph_sample.hpp"
-#include "src/study/task_results.hpp"
 
 namespace rewise {
 

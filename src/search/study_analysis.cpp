@@ -16,7 +16,7 @@
 #include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
 #include "src/search/tree_search.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

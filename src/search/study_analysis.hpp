@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "src/study/json_output.hpp"
+#include "src/results/json_output.hpp"
 #include "src/study/study.hpp"
 
 namespace rewise {

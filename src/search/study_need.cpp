@@ -9,9 +9,9 @@
 #include "src/base/error.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/need.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

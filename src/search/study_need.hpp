@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "src/results/record.hpp"
 #include "src/search/costs.hpp"
-#include "src/study/config.hpp"
-#include "src/study/record.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "src/base/table.hpp"
+#include "src/settings/parse.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/parse.hpp"
 
 namespace rewise {
 namespace {

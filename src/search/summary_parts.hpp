@@ -9,10 +9,10 @@
 
 #include "analysis/scaling/exponents.hpp"
 #include "analysis/scaling/extrapolation.hpp"
+#include "src/results/record.hpp"
 #include "src/search/rounds.hpp"
 #include "src/search/size_curves.hpp"
-#include "src/study/config.hpp"
-#include "src/study/record.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

@@ -9,11 +9,11 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
+#include "src/results/record.hpp"
+#include "src/results/run_check.hpp"
 #include "src/search/glass_tc.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tune_trial.hpp"
-#include "src/study/record.hpp"
-#include "src/study/run_check.hpp"
 
 namespace rewise {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "src/results/json_output.hpp"
 #include "src/search/sweep_search.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 

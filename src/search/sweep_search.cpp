@@ -8,13 +8,13 @@
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/round_to_digits.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
 #include "src/search/sweep_target.hpp"
 #include "src/search/sweep_tasks.hpp"
-#include "src/study/ergodicity.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/task_results.hpp"
+#include "src/settings/ergodicity.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "graphs/graph_io.hpp"
 #include "src/search/costs.hpp"
-#include "src/study/engine_choice.hpp"
-#include "src/study/ergodicity.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/engine_choice.hpp"
+#include "src/settings/ergodicity.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

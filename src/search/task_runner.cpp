@@ -10,13 +10,13 @@
 
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/equilibrium.hpp"
 #include "src/search/rounds.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/task_results.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -13,7 +13,7 @@
 #include "src/search/crossings.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -9,7 +9,7 @@
 #include "src/base/error.hpp"
 #include "src/base/round_to_digits.hpp"
 #include "src/search/known_tc.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

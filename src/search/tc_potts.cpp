@@ -9,11 +9,11 @@
 #include <limits>
 
 #include "analysis/scaling/extrapolation.hpp"
+#include "src/results/record.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/record.hpp"
-#include "src/study/task_results.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "analysis/scaling/peaks.hpp"
+#include "src/results/json_output.hpp"
 #include "src/search/size_curves.hpp"
 #include "src/search/tc_search.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 

@@ -9,7 +9,7 @@
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

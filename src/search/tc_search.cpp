@@ -16,6 +16,7 @@
 #include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/results/halves.hpp"
 #include "src/search/glass_tc.hpp"
 #include "src/search/peaks.hpp"
 #include "src/search/tc_analysis.hpp"
@@ -23,8 +24,7 @@
 #include "src/search/tc_tasks.hpp"
 #include "src/search/tree_search.hpp"
 #include "src/search/window_criterion.hpp"
-#include "src/study/halves.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

@@ -29,7 +29,7 @@
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/search/rounds.hpp"
 #include "src/search/tc_search.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 
 namespace rewise {
 

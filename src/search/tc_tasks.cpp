@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "src/search/costs.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 

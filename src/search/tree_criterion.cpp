@@ -8,7 +8,7 @@
 
 #include "analysis/scaling/regular_lattice.hpp"
 #include "analysis/series/statistics.hpp"
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
 
 namespace rewise {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "src/results/record.hpp"
 #include "src/search/tc_analysis.hpp"
 #include "src/search/tree_search.hpp"
-#include "src/study/record.hpp"
 
 namespace rewise {
 

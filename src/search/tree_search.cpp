@@ -9,7 +9,7 @@
 #include "src/base/error.hpp"
 #include "src/search/task_runner.hpp"
 #include "src/search/tree_criterion.hpp"
-#include "src/study/parse.hpp"
+#include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {

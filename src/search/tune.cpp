@@ -12,10 +12,10 @@
 #include "analysis/series/statistics.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/ergodicity.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/run_check.hpp"
+#include "src/results/run_check.hpp"
+#include "src/settings/ergodicity.hpp"
+#include "src/settings/parse.hpp"
+#include "src/study/make_engine.hpp"
 #include "src/study/task_group.hpp"
 
 namespace rewise {

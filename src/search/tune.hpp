@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "src/search/tune_trial.hpp"
-#include "src/study/task.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 

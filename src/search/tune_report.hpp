@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "src/results/json_output.hpp"
 #include "src/search/tune.hpp"
-#include "src/study/json_output.hpp"
 
 namespace rewise {
 

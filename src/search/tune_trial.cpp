@@ -15,7 +15,7 @@
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
-#include "src/study/halves.hpp"
+#include "src/results/halves.hpp"
 
 namespace rewise {
 namespace {

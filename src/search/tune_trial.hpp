@@ -28,7 +28,7 @@
 #include "src/curves/configuration_correlation.hpp"
 #include "src/engine/batch.hpp"
 #include "src/search/race.hpp"
-#include "src/study/task.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 

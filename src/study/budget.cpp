@@ -4,8 +4,8 @@
 
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/settings/need.hpp"
 #include "src/study/executor.hpp"
-#include "src/study/need.hpp"
 
 namespace rewise {
 namespace {

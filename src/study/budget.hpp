@@ -13,8 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "src/study/task.hpp"
-
 namespace rewise {
 
 struct PlannedTask;

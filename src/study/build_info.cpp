@@ -15,13 +15,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 
 #include "src/base/deflate.hpp"
 #include "src/base/h5.hpp"
+#include "src/settings/toml_reader.hpp"
 #include "src/study/build_config.hpp"
-#include "src/study/toml_reader.hpp"
 
 namespace rewise {
 

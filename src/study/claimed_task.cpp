@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
-#include "src/base/error.hpp"
 #include "src/base/profile.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/need.hpp"
 #include "src/store/state_parts.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
 #include "src/study/shared_ranks.hpp"
 #include "src/study/task_check.hpp"
 
@@ -120,7 +118,7 @@ void ClaimedTask::check_source(const std::function<void()>& check) const {
 }
 
 void ClaimedTask::claim() {
-  check_task_engine(spec());
+  check_task_engine(spec(), SettingNames::options(), shared_ranks() != nullptr);
   std::optional<TaskData> stored;
   if (job_.paths) {
     const profile::Span span(profile::Work::look, "claim");

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "src/base/error.hpp"
 #include "src/engine/subdomain.hpp"

@@ -11,13 +11,10 @@
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
 #include "src/base/profile.hpp"
-#include "src/cuda/devices.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/need.hpp"
 #include "src/store/lease.hpp"
-#include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {

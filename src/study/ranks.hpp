@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "src/study/device_choice.hpp"
+#include "src/settings/device_choice.hpp"
 
 namespace rewise {
 

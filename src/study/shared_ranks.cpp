@@ -9,9 +9,9 @@
 #include "src/base/digest.hpp"
 #include "src/base/words.hpp"
 #include "src/distributed/mpi.hpp"
+#include "src/settings/engines.hpp"
 #include "src/store/state_parts.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/engines.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {
@@ -112,7 +112,10 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     return own;
   };
   const auto make = [&](std::span<const std::uint8_t> spec_bytes) {
-    return make_subdomain(spec_bytes, *transport, on);
+    EngineKind engine{};
+    ByteReader reader(spec_bytes);
+    reader(engine);
+    return factory(engine).make_subdomain(spec_bytes, *transport, on);
   };
   follow_orders(*transport, make, write_part_file);
   return ExitCode::done;

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "src/distributed/transport.hpp"
-#include "src/study/device_choice.hpp"
-#include "src/study/need.hpp"
+#include "src/settings/device_choice.hpp"
+#include "src/settings/need.hpp"
 
 namespace rewise {
 

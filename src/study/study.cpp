@@ -8,9 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "src/base/error.hpp"
+#include "src/settings/device_choice.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/device_choice.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {

@@ -10,24 +10,22 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
+#include "src/base/json.hpp"
 #include "src/base/temporary.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
+#include "src/settings/toml_reader.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/build_info.hpp"
-#include "src/study/json_output.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/schema.hpp"
-#include "src/study/toml_reader.hpp"
 
 namespace rewise {
 namespace {

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {

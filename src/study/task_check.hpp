@@ -11,7 +11,7 @@
 // Cost: one pass over the series.
 #pragma once
 
-#include "src/study/task.hpp"
+#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 

@@ -9,11 +9,10 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/profile.hpp"
-#include "src/study/config.hpp"
-#include "src/study/engines.hpp"
-#include "src/study/need.hpp"
-#include "src/study/parse.hpp"
-#include "src/study/shared_ranks.hpp"
+#include "src/settings/engines.hpp"
+#include "src/settings/need.hpp"
+#include "src/settings/parse.hpp"
+#include "src/study/make_engine.hpp"
 
 namespace rewise {
 namespace {

@@ -2,7 +2,7 @@
 #include <set>
 #include <string>
 
-#include "src/study/json_output.hpp"
+#include "src/results/json_output.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
 

@@ -16,7 +16,7 @@
 #include "experiments/console/program.hpp"
 #include "src/base/error.hpp"
 #include "src/base/h5.hpp"
-#include "src/study/json_output.hpp"
+#include "src/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "src/base/error.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 
 namespace {
 

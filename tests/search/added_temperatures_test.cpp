@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "src/results/task_results.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/task_results.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/content_digest.hpp"

@@ -1,5 +1,5 @@
 // Estimated times of cycles on a CUDA device.
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rewise;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "src/multispin/multispin.hpp"
+#include "src/results/task_results.hpp"
 #include "src/search/size_curves.hpp"
-#include "src/study/task_results.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/study/study_pieces.hpp"

@@ -11,7 +11,7 @@
 #include "src/curves/configuration_correlation.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/study/config.hpp"
+#include "src/settings/config.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
 

@@ -1,7 +1,7 @@
 // Tasks of the bitlattice engine through the library and the program: no graph in memory at p = 0,
 // any size, continuation from task files bit for bit, and errors in one line that name an engine
 // with support for the settings.
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,7 +9,7 @@
 #include "experiments/commands/bench_plan.hpp"
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
-#include "src/study/need.hpp"
+#include "src/settings/need.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"

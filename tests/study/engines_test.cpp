@@ -1,5 +1,6 @@
 // The factories of the engines agree with the table of capabilities in the registry.
-#include "src/study/engines.hpp"
+#include "src/settings/engines.hpp"
+#include "src/study/make_engine.hpp"
 
 #include "src/base/error.hpp"
 #include "tests/support/catch.hpp"

@@ -123,7 +123,7 @@ TEST_CASE("checkpoints of a group are continued in a group, alone and on the CPU
   }
   CHECK(interrupted >= 2);
   for (const TaskSpec& spec : specs) {
-    const auto data = read_finished(spec, task_paths(place / "", task_id(spec)).finished);
+    const auto data = read_finished(spec, task_paths(place / "", task_id(spec)));
     REQUIRE(data);
     CHECK(test::content_digest(*data) == test::content_digest(run_task({spec}, run_on(-1)).data));
   }

@@ -14,11 +14,11 @@
 #include <thread>
 
 #include "src/base/error.hpp"
+#include "src/results/task_results.hpp"
+#include "src/settings/need.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
-#include "src/study/need.hpp"
-#include "src/study/task_results.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/content_digest.hpp"
@@ -107,8 +107,7 @@ TEST_CASE("an interrupted group continues from its checkpoints, together or alon
   }
   CHECK(interrupted >= 2);
   for (const TaskSpec& spec : specs) {
-    const auto data =
-        read_finished(spec, task_paths((place / "").string(), task_id(spec)).finished);
+    const auto data = read_finished(spec, task_paths((place / "").string(), task_id(spec)));
     REQUIRE(data);
     CHECK(test::content_digest(*data) == digest_alone(spec));
   }

@@ -6,7 +6,7 @@
 
 #include "graphs/colouring.hpp"
 #include "src/base/error.hpp"
-#include "src/study/task_results.hpp"
+#include "src/results/task_results.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/content_digest.hpp"

@@ -1,9 +1,9 @@
 """Checks that includes lead to lower layers only: a file includes files of its own folder and of
 folders on lower layers, but not of other folders on the same layer. Therefore engines do not depend
-on each other or on the store, and analysis does not depend on engines, graphs or files. The same
-holds for declarations of classes that other files define. Also checks that quoted includes are
-paths from the root of the repository, and that no CUDA file includes a header that nvcc cannot
-compile.
+on each other or on the store, analysis does not depend on engines, graphs or files, and what runs
+tasks (src/study) and what evaluates them (src/results) do not depend on each other. The same holds
+for declarations of classes that other files define. Also checks that quoted includes are paths from
+the root of the repository, and that no CUDA file includes a header that nvcc cannot compile.
 
     includes.py ROOT
     includes.py ROOT --cuda     lists the headers that only a build with CUDA can compile
@@ -24,13 +24,14 @@ LAYERS = {
     "src/label": 3, "analysis": 3,
     "src/engine": 4,
     "src/multispin": 5, "src/bytespin": 5, "src/bitlattice": 5, "src/store": 5,
-    "src/study": 6,
-    "src/curves": 7,
-    "src/search": 8,
-    "src/python": 9,
-    "experiments/console": 10,
-    "experiments/commands": 11,
-    "experiments/main.cpp": 12,
+    "src/settings": 6,
+    "src/results": 7, "src/study": 7,
+    "src/curves": 8,
+    "src/search": 9,
+    "src/python": 10,
+    "experiments/console": 11,
+    "experiments/commands": 12,
+    "experiments/main.cpp": 13,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 CLASS = re.compile(r"^(?:class|struct|enum class) (?:\w+::)*(\w+)[^;{()]*([;{])", re.MULTILINE)

@@ -1,0 +1,80 @@
+#include "src/results/record.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "src/base/table.hpp"
+#include "src/settings/parse.hpp"
+
+namespace rewise {
+namespace {
+
+std::string in_csv(const Json& value) {
+  if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>())))
+    return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string csv_text(const Cell& cell, bool head) {
+  if (!cell.error) return head ? cell.name : in_csv(cell.value);
+  return head ? fmt::format("{0},{0}_error", cell.name)
+              : in_csv(cell.value) + "," + in_csv(*cell.error);
+}
+
+std::string table_text(const Cell& cell, bool head) {
+  if (head) return cell.head;
+  if (cell.text) return *cell.text;
+  const std::string text = in_csv(cell.value);
+  if (text.empty() && !cell.value.is_string()) return "-";
+  return cell.value.is_number_float() ? number_text(cell.value.get<double>()) : text;
+}
+
+// Lines of the cells that have `name`: the heads, then one line per record.
+std::vector<std::vector<std::string>> lines_of(const std::vector<Cells>& rows,
+                                               std::string Cell::*name,
+                                               std::string (*text)(const Cell&, bool head)) {
+  std::vector<std::vector<std::string>> lines(rows.empty() ? 0 : rows.size() + 1);
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    for (const Cell& cell : rows[k == 0 ? 0 : k - 1]) {
+      if (!(cell.*name).empty()) lines[k].push_back(text(cell, k == 0));
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Cell value_cell(std::string name, std::string head, const std::optional<Value>& v) {
+  const Json value = v ? Json(v->value) : Json(nullptr);
+  return {std::move(name), std::move(head), value, printed(v), v ? Json(v->error) : value};
+}
+
+Cell text_cell(std::string head, std::string text) {
+  return {"", std::move(head), nullptr, std::move(text)};
+}
+
+Json cells_json(const Cells& cells) {
+  Json json;
+  for (const Cell& cell : cells) {
+    if (cell.name.empty()) continue;
+    const bool with_error = cell.error && !cell.value.is_null();
+    json[cell.name] = with_error ? Json{{"value", cell.value}, {"error", *cell.error}} : cell.value;
+  }
+  return json;
+}
+
+std::string cells_csv(const std::vector<Cells>& rows) {
+  std::string out;
+  for (const auto& line : lines_of(rows, &Cell::name, csv_text)) {
+    out += fmt::format("{}\n", fmt::join(line, ","));
+  }
+  return out;
+}
+
+std::string cells_table(const std::vector<Cells>& rows) {
+  return aligned_table(lines_of(rows, &Cell::head, table_text));
+}
+
+}  // namespace rewise
