@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/settings/parse.hpp"
 #include "src/study/build_info.hpp"
 

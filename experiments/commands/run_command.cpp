@@ -22,7 +22,7 @@
 #include "src/settings/device_choice.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/ergodicity.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/progress.hpp"

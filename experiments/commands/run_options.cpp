@@ -84,7 +84,6 @@ void add_machine_options(CLI::App& app, RunOptions& o) {
   add_flag(app, "--recompute-damaged", o.recompute_damaged,
            "set damaged files of --out without a good copy aside and\ncompute them again "
            "(default: the run ends with status 65)");
-  add_profile_option(app);
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
   add_flag(app, "--dry-run", o.dry_run, "only print the memory, disk space and time that it needs");
 }

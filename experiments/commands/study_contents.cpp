@@ -18,7 +18,7 @@
 #include "src/results/json_output.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
@@ -303,7 +303,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
         ExitCode::io,
         fmt::format("'{}' is not the folder of a study: study.toml is missing", folder.string()));
   }
-  std::optional<FolderLock> alone;
+  std::optional<StudyLock> alone;
   if (options.prune && !alone.emplace(folder).exclusive() && alone->works()) {
     throw Error(
         ExitCode::held,

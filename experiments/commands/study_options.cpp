@@ -13,11 +13,10 @@
 #include "experiments/console/shared_options.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/count_text.hpp"
-#include "src/base/profile.hpp"
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/study_need.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
 #include "src/study/ranks.hpp"
@@ -93,7 +92,6 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
   add_threads(app, options.threads,
               help_lines(setting("run.threads").help + "; replaces run.threads"));
   add_key(app, "run.time_limit", options.time_limit, "replaces run.time_limit");
-  add_profile_option(app);
   add_flag(app, "--recompute-damaged", options.recompute_damaged,
            "set damaged results without a good copy aside and compute\nthem again (default: the "
            "study ends with status 65)");
@@ -264,7 +262,6 @@ ExitCode run_study(const std::string& command, const StudyOptions& options,
   const double seconds = now() - begin;
   ExitCode status = ExitCode::done;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
-    const profile::Span span(profile::Work::plots);
     status = draw_report(folder);
   }
   fmt::print(stderr, "{}{}", unrequested.empty() ? "" : "\n", unrequested);

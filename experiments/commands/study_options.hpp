@@ -17,7 +17,7 @@ struct StudyOptions {
   bool json = false, plots = true, recompute_damaged = false, dry_run = false;
 };
 
-// STUDY.toml, --out, --device, --threads, --time-limit, --profile, --recompute-damaged, --no-plots,
+// STUDY.toml, --out, --device, --threads, --time-limit, --recompute-damaged, --no-plots,
 // --json, --dry-run.
 void add_study_options(CLI::App& app, StudyOptions& options);
 

@@ -13,7 +13,6 @@
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "graphs/graph_io.hpp"
-#include "src/base/profile.hpp"
 #include "src/base/round_to_digits.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/known_tc.hpp"
@@ -371,7 +370,6 @@ ExitCode run_tune(const TuneOptions& options) {
                                          number_text(spec.temperatures.front()), last);
     progress.stage(name);
     const auto note = [&](const std::string& line) { progress.line(name + ": " + line); };
-    const profile::Span span(profile::Work::tune, name);
     try {
       TuneResult result = tune(setting_of(options, spec, device, stop), stop, note);
       if (result.has_best()) {
@@ -471,7 +469,6 @@ void add_effort_options(CLI::App& app, TuneOptions& o) {
            "replace FILE.json if it exists, and schedules of the\n"
            "study");
   add_off_flag(app, "--no-plots", o.plots, "do not draw plots");
-  add_profile_option(app);
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }
 

@@ -6,21 +6,11 @@
 #include <CLI/CLI.hpp>
 
 #include "src/base/count_text.hpp"
-#include "src/base/profile.hpp"
 #include "src/settings/parse.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
 
 namespace rewise {
-namespace {
-
-std::string& profile_file() {
-  static std::string file;
-  return file;
-}
-
-}  // namespace
-
 CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
                       const std::string& more) {
   return *program.add_subcommand(name, about)->footer(more);
@@ -111,26 +101,6 @@ void add_text(CLI::App& app, const std::string& name, std::string& value, const 
               const std::string& help) {
   auto* option = app.add_option(name, value, help)->type_name(type);
   if (!value.empty()) option->default_str(value);
-}
-
-void add_profile_option(CLI::App& app) {
-  const auto begin = [](const std::string& file) {
-    if (file_exists(file)) {
-      throw Error(ExitCode::held, fmt::format("--profile: '{}' already exists", file));
-    }
-    check_output_file(file, "--profile");
-    profile_file() = file;
-    profile::start();
-  };
-  app.add_option_function<std::string>("--profile", begin,
-                                       "write a trace of the work for ui.perfetto.dev")
-      ->type_name("FILE");
-}
-
-void write_profile() {
-  if (profile_file().empty()) return;
-  write_text_file(profile_file(), profile::chrome_trace());
-  fmt::print(stderr, "profile: {}; written to {}\n", profile::summary(), profile_file());
 }
 
 }  // namespace rewise

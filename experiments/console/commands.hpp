@@ -65,11 +65,6 @@ void warn_beyond_cores(std::uint64_t threads, const char* origin);
 void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& help);
 
-// --profile FILE: records how the time is spent. The file is written when the command ends, also
-// after an error, with one line on standard error. Throws Error(held) if the file exists.
-void add_profile_option(CLI::App& app);
-void write_profile();  // does nothing without --profile
-
 inline constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace rewise

@@ -338,15 +338,7 @@ int run(int argc, char** argv) {
     return parse_failure(program, error);
   }
   for (const auto& command : commands) {
-    if (!command.app->parsed()) continue;
-    try {
-      const auto status = static_cast<int>(command.run());
-      write_profile();
-      return status;
-    } catch (...) {
-      write_profile();
-      throw;
-    }
+    if (command.app->parsed()) return static_cast<int>(command.run());
   }
   return static_cast<int>(ExitCode::internal);
 }

@@ -16,8 +16,8 @@
 
 #include "src/base/wide_sum.hpp"
 #include "src/engine/engine.hpp"
-#include "src/engine/pieces.hpp"
 #include "src/engine/registry.hpp"
+#include "src/engine/run_in_pieces.hpp"
 
 namespace rewise {
 

@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <utility>
 
-#include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/multispin.hpp"
@@ -38,30 +34,6 @@ PinnedStock& pinned_stock() {
   static PinnedStock& stock = *new PinnedStock(16, 1u << 30);
   return stock;
 }
-
-// Converts events of a device to times of the host's clock.
-class DeviceClock {
- public:
-  explicit DeviceClock(cudaStream_t stream) {
-    zero_.record(stream);
-    zero_.wait();
-    zero_time_ = now();
-  }
-  double time_of(const CudaEvent& event) const {  // the event must have completed
-    return zero_time_ + event.seconds_since(zero_);
-  }
-  // The clock of `device`, which must be the current one. Never destroyed.
-  static const DeviceClock& of(int device, cudaStream_t stream) {
-    static auto& clocks = *new std::map<int, DeviceClock>;
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    return clocks.try_emplace(device, stream).first->second;
-  }
-
- private:
-  CudaEvent zero_{true};
-  double zero_time_ = 0;
-};
 
 }  // namespace
 
@@ -125,31 +97,13 @@ void DeviceBatch::check_memory() const {
   }
 }
 
-void DeviceBatch::begin_piece() {
-  if (busy_ || !profile::started()) return;
-  DeviceClock::of(device_, stream_.get());
-  begun_.record(stream_.get());
-  busy_ = true;
-}
-
-void DeviceBatch::wait() {
-  if (busy_) ended_.record(stream_.get());
-  stream_.wait();
-  end_piece();
-}
-
-void DeviceBatch::end_piece() {
-  if (!std::exchange(busy_, false)) return;
-  const DeviceClock& clock = DeviceClock::of(device_, stream_.get());
-  profile::add(profile::Work::device, clock.time_of(begun_), clock.time_of(ended_));
-}
+void DeviceBatch::wait() { stream_.wait(); }
 
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   prepare(schedule);
   const PooledMemory pooled;
   count_clusters(range, schedule.cluster * cycles);
-  begin_piece();
   if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
   next_step_.reset();
   const std::uint32_t together = updates_together(schedule.cluster);
@@ -174,7 +128,6 @@ void DeviceBatch::prepare(const Schedule& schedule) {
   const bool moves = schedule.houdayer && !houdayer_;
   if (!updates && !moves) return;
   const PooledMemory pooled;
-  const profile::Span span(profile::Work::prepare, "cluster tables");
   const auto labelling = [&](ClusterMove move) {
     return std::make_unique<SwendsenWangBatch>(engines_, *graphs_, move, device_, stream_.get());
   };
@@ -357,14 +310,12 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
 
 void DeviceBatch::measure(const GraphRange& range) {
   choose();
-  begin_piece();
   make_shelves();
   queue_measurement(range, 0, 0);
 }
 
 void DeviceBatch::measure_products(const GraphRange& range) {
   choose();
-  begin_piece();
   make_shelves();
   if (products_.empty()) {
     const PooledMemory pooled;
@@ -378,7 +329,6 @@ void DeviceBatch::measure_products(const GraphRange& range) {
 
 void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
   choose();
-  begin_piece();
   make_shelves();
   const PooledMemory pooled;
   if (products_.empty()) products_ = DeviceBuffer<std::uint32_t>(spins_.size());
@@ -564,7 +514,6 @@ void DeviceBatch::end_chunk(std::size_t slots, std::size_t shelf, std::uint64_t 
   launch_lay_out(on.layout, units, bonds_.data(), on.counts.data(), on.sums.data(), stream_.get());
   on.sums.copy_out(on.fetched.view().first(bytes), stream_.get());
   on.copied.record(stream_.get());
-  if (busy_) ended_.record(stream_.get());
 }
 
 // The width of a kind is that of its largest possible value.
@@ -623,7 +572,6 @@ std::uint64_t DeviceBatch::take_flipped(std::size_t graph, const Sums& sums) {
 void DeviceBatch::end_chunks() {
   choose();
   stream_.wait();
-  end_piece();
   if (!wolff_) return;
   const PooledMemory pooled;
   wolff_->learn(flipped_, stream_.get());

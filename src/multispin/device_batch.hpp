@@ -24,7 +24,7 @@
 #include "src/cuda/pinned_stock.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
-#include "src/engine/pieces.hpp"
+#include "src/engine/run_in_pieces.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/device_graphs.hpp"
 #include "src/multispin/exchange_cuda.hpp"
@@ -143,8 +143,6 @@ class DeviceBatch {
 
  private:
   void check_memory() const;
-  void begin_piece();  // begins an interval of device work for --profile; it ends at a wait
-  void end_piece();
   void count_clusters(const GraphRange& range, std::uint64_t updates);
   void replay(const GraphRange& range, const Schedule& schedule, std::uint64_t cycles);
   const CudaGraph& captured(const GraphRange& range, const Schedule& schedule,
@@ -199,9 +197,7 @@ class DeviceBatch {
   const int device_;
   const std::vector<EngineView> engines_;
   CudaStream stream_;
-  CudaBranch branch_;  // for modified cells, concurrent with the regular ones
-  CudaEvent begun_{true}, ended_{true};
-  bool busy_ = false;                 // begun_ has been recorded
+  CudaBranch branch_;                 // for modified cells, concurrent with the regular ones
   bool has_outside_readers_ = false;  // code outside of the engine has addresses of the spins
   std::unique_ptr<DeviceGraphs> graphs_;
   std::unique_ptr<DeviceWolffBatch> wolff_;

@@ -9,8 +9,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
-#include "src/engine/pieces.hpp"
+#include "src/engine/run_in_pieces.hpp"
 #include "src/multispin/device_batch.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/multispin.hpp"
@@ -408,18 +407,12 @@ class CudaBatch final : public EngineBatch {
  public:
   CudaBatch(std::span<const BatchTask> tasks, const EngineOptions& options) {
     engines_.resize(tasks.size());
-    {
-      const profile::Span span(profile::Work::prepare, "layouts");
-      on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
-        engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
-      });
-    }
+    on_all_cores(tasks.size(), tasks.size() * tasks.front().graph.sites(), [&](std::size_t k) {
+      engines_[k] = std::make_unique<CudaEngine>(tasks[k].graph, tasks[k].spec);
+    });
     std::vector<EngineView> views;
     for (const auto& engine : engines_) views.push_back(engine->view());
-    const auto batch = [&] {
-      const profile::Span span(profile::Work::prepare, "graphs to the device");
-      return std::make_shared<DeviceBatch>(std::move(views), options);
-    }();
+    const auto batch = std::make_shared<DeviceBatch>(std::move(views), options);
     for (std::uint32_t k = 0; k < engines_.size(); ++k) {
       engines_[k]->join(batch, k);
       engines_[k]->start();

@@ -11,7 +11,7 @@
 #include "src/search/exchange_ladder.hpp"
 #include "src/settings/device_choice.hpp"
 #include "src/settings/engines.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 
 namespace rewise::python {
 

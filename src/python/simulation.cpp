@@ -14,7 +14,7 @@
 #include "src/base/error.hpp"
 #include "src/engine/engine_base.hpp"
 #include "src/settings/engines.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/study/build_info.hpp"
 #include "src/study/make_engine.hpp"
 #include "src/study/task.hpp"

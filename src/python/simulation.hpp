@@ -18,7 +18,7 @@
 #include "src/engine/device_spins.hpp"
 #include "src/engine/engine.hpp"
 #include "src/engine/factory.hpp"
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 #include "src/results/run_check.hpp"
 #include "src/settings/config.hpp"
 #include "src/settings/task_request.hpp"

@@ -10,7 +10,7 @@
 #include "analysis/scaling/curves.hpp"
 #include "analysis/scaling/peaks.hpp"
 #include "analysis/series/overlaps.hpp"
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 #include "src/results/task_results.hpp"
 #include "src/settings/task_spec.hpp"
 

@@ -3,11 +3,11 @@
 // A run is rejected as "not-equilibrated" if
 //
 //   - replicas with hot and cold start differ in e, |m| or m^2, or in a field in m (Student's t
-//     test of their time averages, halves.hpp), or
+//     test of their time averages, hot_cold.hpp), or
 //   - the second half of the measurements differs from the first (t test of the differences of
 //     independent replicas of equal start, or of time blocks if there are few replicas), or
 //   - some replicas are stuck, such as in stripes at low temperatures (stuck_replicas(),
-//     halves.hpp; the means need not differ significantly), or
+//     hot_cold.hpp; the means need not differ significantly), or
 //   - replicas stay in different valleys, such as in a random field or a spin glass: the variance
 //     of their time averages is more than 4 times what independent blocks of each series predict
 //     (an F test), and fewer than 10 times the cycles of the series were dropped before it, or
@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 #include "src/results/task_results.hpp"
 #include "src/settings/setting_names.hpp"
 

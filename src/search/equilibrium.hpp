@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/study/study.hpp"
 

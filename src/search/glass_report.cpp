@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/sweep_report.hpp"
 

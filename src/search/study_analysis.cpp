@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/search/glass_report.hpp"
 #include "src/search/peaks.hpp"
 #include "src/search/resamples.hpp"
@@ -26,15 +25,15 @@ using SweepOutcome = StudyOutcome (*)(const StudyConfig&, const std::vector<Swee
 // A study that runs the tasks of a sweep.
 StudyAnalysis sweep_analysis(const StudyConfig& config, SweepGoal goal, SweepOutcome outcome) {
   return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {
-    const auto timed = [&](const std::vector<SweepPoint>& points) {
-      const profile::Span span(profile::Work::analysis);
-      return outcome(config, points);
-    };
     const auto points = search_sweep(
         study, stop, progress, goal,
-        [&](const std::vector<SweepPoint>& some) { early.write([&] { return timed(some); }); },
-        [&](const std::vector<SweepPoint>& some) { early.print([&] { return timed(some); }); });
-    return study.study_folder().leads() ? timed(points) : StudyOutcome{};
+        [&](const std::vector<SweepPoint>& some) {
+          early.write([&] { return outcome(config, some); });
+        },
+        [&](const std::vector<SweepPoint>& some) {
+          early.print([&] { return outcome(config, some); });
+        });
+    return study.study_folder().leads() ? outcome(config, points) : StudyOutcome{};
   };
 }
 
@@ -122,7 +121,6 @@ class IsingTc {
 
   StudyOutcome outcome(const std::vector<PointData>& points,
                        const std::vector<TreePoint>& tree) const {
-    const profile::Span span(profile::Work::analysis);
     const TcResult result = analyse_tc(config_, points);
     TreeResult joined;
     if (by_tree() && !tree.empty()) joined = join_methods(config_, result, tree);

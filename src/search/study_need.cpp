@@ -10,7 +10,7 @@
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/settings/device_choice.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {

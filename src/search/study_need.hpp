@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/search/costs.hpp"
 #include "src/settings/config.hpp"
 

@@ -85,12 +85,6 @@ Json progress_json(const TargetProgress& target) {
           {"rounds", target.rounds}};
 }
 
-Cell reasons_cell(const std::vector<std::string>& reasons) {
-  std::string all = fmt::format("{}", fmt::join(reasons, "; "));
-  std::ranges::replace(all, '"', '\'');
-  return {"reasons", "", all.empty() ? all : fmt::format("\"{}\"", all)};
-}
-
 Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
              const std::vector<SizeData>& sizes, std::string_view status,
              const std::vector<std::string>& reasons, const Cells& own) {
@@ -122,7 +116,7 @@ Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepte
                    text_cell("sizes", between),
                    text_cell("graphs", graphs),
                    {"status", "", status},
-                   reasons_cell(reasons)};
+                   {"reasons", "", fmt::format("{}", fmt::join(reasons, "; "))}};
   row.insert(row.end(), rest.begin(), rest.end());
   return row;
 }
@@ -252,14 +246,6 @@ std::string csv_header(const StudyConfig& config) {
   out += ",rule,schedule,equilibrate,every,cluster";
   for (const auto& name : curves.last) out += fmt::format(",{0},{0}_error", name);
   return out + "\n";
-}
-
-// Quotes a text that contains a comma or a quotation mark (RFC 4180).
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,

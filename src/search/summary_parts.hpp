@@ -9,9 +9,9 @@
 
 #include "analysis/scaling/exponents.hpp"
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/results/record.hpp"
-#include "src/search/rounds.hpp"
+#include "src/results/cells.hpp"
 #include "src/search/size_curves.hpp"
+#include "src/search/target_rounds.hpp"
 #include "src/settings/config.hpp"
 
 namespace rewise {
@@ -28,9 +28,6 @@ std::string relative_error(const std::optional<Value>& v);
 
 // asked, error, reached, stopped, rounds: the first keys of a "target".
 Json progress_json(const TargetProgress& target);
-
-// The column `reasons` of tc.csv: in quotes, joined by "; ".
-Cell reasons_cell(const std::vector<std::string>& reasons);
 
 // A row of tc.csv and of its table: p, Tc with its errors, `own` cells, the fit, sizes, status and
 // reasons. Tc and fit are known only if `accepted`.

@@ -9,7 +9,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/results/run_check.hpp"
 #include "src/search/glass_tc.hpp"
 #include "src/search/summary_parts.hpp"

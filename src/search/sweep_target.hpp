@@ -9,12 +9,12 @@
 // analysis/scaling/allocation.hpp finds the additional graphs and measurements with the least work.
 // One round adds at most half of the work done so far, because the errors themselves are uncertain.
 // If lattice.most_graphs is reached, the target is missed and the step says so. Work is counted in
-// attempted single-site updates; see error_source() (rounds.hpp).
+// attempted single-site updates; see error_source() (target_rounds.hpp).
 #pragma once
 
 #include <string>
 
-#include "src/search/rounds.hpp"
+#include "src/search/target_rounds.hpp"
 
 namespace rewise {
 

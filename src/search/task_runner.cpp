@@ -9,12 +9,11 @@
 #include <thread>
 
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/results/task_results.hpp"
 #include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/equilibrium.hpp"
-#include "src/search/rounds.hpp"
+#include "src/search/target_rounds.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/parse.hpp"
 
@@ -112,7 +111,6 @@ void TaskRunner::tune(const SizeJob& job, SizePlan likely) {
   if (!config().schedule)
     study_.finish_files(progress_);  // the following speed measurements must not be disturbed
   const ScheduleRequest request = request_of(study_, job, job.task(0, likely, "tune"));
-  const profile::Span span(profile::Work::tune);
   const ChosenSchedule chosen = choose_schedule(study_.folder(), request, stop_);
   if (chosen.tuned) {
     progress_.line(fmt::format("p = {}, {}: schedule {}, {}", number_text(job.p),

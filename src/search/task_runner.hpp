@@ -92,7 +92,8 @@ class TaskRunner {
   // measurements.
   void expect_more(double seconds);
 
-  // Reports the start of a round of a target (rounds.hpp): `errors` so far, `left` seconds to go.
+  // Reports the start of a round of a target (target_rounds.hpp): `errors` so far, `left` seconds
+  // to go.
   void begin_round(const std::string& errors, double left);
 
   // Whether any task was computed, not only read, since the last call.

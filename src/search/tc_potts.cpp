@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/results/task_results.hpp"
 #include "src/search/known_tc.hpp"
 #include "src/search/summary_parts.hpp"
@@ -316,7 +316,7 @@ Cells point_cells(const PottsPoint& point) {
           {"dof", "", tc ? Json(fit.dof) : Json(nullptr)},
           text_cell("from", from),
           {"status", "", point.status},
-          reasons_cell(found.reasons)};
+          {"reasons", "", fmt::format("{}", fmt::join(found.reasons, "; "))}};
 }
 
 // A size that is left out has no values, nor has a curve whose maximum is at an end of the window.

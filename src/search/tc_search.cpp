@@ -15,8 +15,7 @@
 
 #include "src/base/all_cores.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 #include "src/search/glass_tc.hpp"
 #include "src/search/peaks.hpp"
 #include "src/search/tc_analysis.hpp"
@@ -244,13 +243,10 @@ class WindowSearch {
     if (k < criterion_->first_decided()) return false;
     for (int move = 0; move <= criterion_->most_moves(); ++move) {
       std::vector<WindowDecision> decisions(points.size());
-      {
-        const profile::Span span(profile::Work::analysis, "windows");
-        for_each_point(points, [&](std::size_t n) {
-          const TcPoint& at = point(points[n]);
-          decisions[n] = criterion_->decide(at.data, k, at.window, move);
-        });
-      }
+      for_each_point(points, [&](std::size_t n) {
+        const TcPoint& at = point(points[n]);
+        decisions[n] = criterion_->decide(at.data, k, at.window, move);
+      });
       Points moved;
       for (std::size_t n = 0; n < points.size(); ++n) {
         TcPoint& at = point(points[n]);
@@ -311,7 +307,6 @@ class WindowSearch {
     run_rounds(
         std::move(open),
         [&](std::vector<Open>& items) {
-          const profile::Span span(profile::Work::analysis, "target");
           for_each_point(items, [&](std::size_t n) {
             items[n].step = next_step(config_, point(items[n].point).data);
           });

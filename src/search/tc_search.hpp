@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "src/search/rounds.hpp"
 #include "src/search/size_curves.hpp"
+#include "src/search/target_rounds.hpp"
 #include "src/study/study.hpp"
 
 namespace rewise {

@@ -20,14 +20,14 @@
 // increased by its own uncertainty. Without this margin, a search would stop at errors that are too
 // small by chance. If lattice.more_sizes and lattice.most_graphs are exhausted, the target is
 // missed and RoundStep::stopped says why. Work is counted in attempted single-site updates; see
-// error_source() (rounds.hpp).
+// error_source() (target_rounds.hpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/search/rounds.hpp"
+#include "src/search/target_rounds.hpp"
 #include "src/search/tc_search.hpp"
 #include "src/settings/config.hpp"
 

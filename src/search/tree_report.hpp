@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 #include "src/search/tc_analysis.hpp"
 #include "src/search/tree_search.hpp"
 

@@ -15,7 +15,7 @@
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/registry.hpp"
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 
 namespace rewise {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {
@@ -151,7 +150,6 @@ std::string task_id(const TaskSpec& spec) {
 
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec) {
   if (spec.imported != nullptr) return spec.imported;
-  const profile::Span span(profile::Work::graph);
   return std::make_shared<const Graph>(build_graph(spec.graph));
 }
 

@@ -91,7 +91,7 @@ int useful_threads(const TaskSpec& spec, int available);
 // smaller file; a request for more measurements starts again and gives the same numbers. `apart`:
 // if ranks share the replicas, each rank writes its spins to a file beside the task's
 // (state_parts.hpp). `whole`: in the task's file. `automatic`: `apart` if the state is large
-// (need.hpp).
+// (memory_need.hpp).
 enum class FinalState { automatic, whole, apart, none };
 
 }  // namespace rewise

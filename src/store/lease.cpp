@@ -20,7 +20,7 @@
 #include "src/base/temporary.hpp"
 #include "src/store/lease_owner.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/store/temporary.hpp"
+#include "src/store/temporary_file.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;
@@ -145,9 +145,9 @@ bool create_exclusively(Candidate& candidate, const fs::path& lease) {
 
 // The folder's lock: serialises takeovers, publications and releases. The kernel releases it when
 // the process dies.
-class FolderLock {
+class LeaseFolderLock {
  public:
-  explicit FolderLock(const fs::path& folder) : process_lock_(process_mutex(), 5s) {
+  explicit LeaseFolderLock(const fs::path& folder) : process_lock_(process_mutex(), 5s) {
     file_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file_ < 0) fail_io("open", folder, errno);
     if (acquire()) return;
@@ -161,9 +161,9 @@ class FolderLock {
     file_ = file;
     acquire();
   }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock() { ::close(file_); }
+  LeaseFolderLock(const LeaseFolderLock&) = delete;
+  LeaseFolderLock& operator=(const LeaseFolderLock&) = delete;
+  ~LeaseFolderLock() { ::close(file_); }
   bool locked() const { return locked_; }
 
  private:
@@ -196,7 +196,7 @@ class FolderLock {
 bool take_over(const fs::path& lease, const LeaseOwner& dead, const LeaseOwner& me,
                const LeaseOptions& options) {
   Candidate candidate(lease, me);
-  const FolderLock lock(folder_of(lease));
+  const LeaseFolderLock lock(folder_of(lease));
   const auto current = read_owner(lease);
   if (!current || current->token != dead.token || current->term != dead.term ||
       !is_dead(lease, *current, candidate.now(), options)) {
@@ -319,7 +319,7 @@ struct Lease::Impl {
     // If the file cannot be removed, is_dead() still recognises the lease as released.
     known().remove(owner.token);
     try {
-      const FolderLock lock(folder_of(path));
+      const LeaseFolderLock lock(folder_of(path));
       if (is_mine()) syscalls().unlink(path.c_str());
     } catch (const std::exception&) {
     }
@@ -366,14 +366,14 @@ std::uint64_t Lease::term() const { return impl_->owner.term; }
 
 void Lease::publish_if_held(const std::function<void()>& publish,
                             const std::function<void()>& prepare) const {
-  const FolderLock lock(folder_of(impl_->path));
+  const LeaseFolderLock lock(folder_of(impl_->path));
   if (prepare) prepare();
   impl_->require_mine();
   publish();
 }
 
 bool Lease::publish_if_locked(const std::function<void()>& publish) const {
-  const FolderLock lock(folder_of(impl_->path));
+  const LeaseFolderLock lock(folder_of(impl_->path));
   if (!lock.locked()) return false;
   impl_->require_mine();
   publish();

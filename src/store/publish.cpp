@@ -15,7 +15,7 @@
 #include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
 #include "src/store/syscalls.hpp"
-#include "src/store/temporary.hpp"
+#include "src/store/temporary_file.hpp"
 
 namespace rewise {
 namespace fs = std::filesystem;

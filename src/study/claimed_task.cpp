@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "src/base/profile.hpp"
 #include "src/settings/engines.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/store/state_parts.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"
@@ -121,7 +120,6 @@ void ClaimedTask::claim() {
   check_task_engine(spec(), SettingNames::options(), shared_ranks() != nullptr);
   std::optional<TaskData> stored;
   if (job_.paths) {
-    const profile::Span span(profile::Work::look, "claim");
     LeaseClaim claim;
     try {
       claim = claim_lease(job_.paths->lease);
@@ -293,7 +291,6 @@ void ClaimedTask::leave(void (ClaimedTask::*write)()) {
 void ClaimedTask::write_finished() {
   TaskOutcome outcome = TaskOutcome::finished;
   if (job_.paths) {
-    const profile::Span span(profile::Work::files, "finished task");
     try {
       wait_for_checkpoint();
       if (job_.add_results) job_.add_results(data_);
@@ -320,10 +317,7 @@ void ClaimedTask::write_finished() {
 
 void ClaimedTask::write_interrupted() {
   wait_for_checkpoint();
-  {
-    const profile::Span span(profile::Work::files, "checkpoint");
-    write_checkpoint(data_);
-  }
+  write_checkpoint(data_);
   result_.has_checkpoint = true;
   close(TaskOutcome::interrupted, progress_text());
 }
@@ -430,7 +424,6 @@ void ClaimedTask::checkpoint_after(double seconds) {
   std::function<void()> write = [this, copy] {
     std::exception_ptr error;
     try {
-      const profile::Span span(profile::Work::files, "checkpoint");
       write_checkpoint(*copy);
     } catch (...) {
       error = std::current_exception();

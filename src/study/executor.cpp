@@ -10,9 +10,8 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
-#include "src/base/profile.hpp"
 #include "src/settings/engines.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/task_pack.hpp"
 #include "src/study/ranks.hpp"
@@ -199,10 +198,7 @@ std::size_t Executor::run(std::vector<PlannedTask> tasks, const StopToken& stop,
   admit(*list, lock);
   // A task whose file is being written can begin only once that file exists.
   const auto can_begin = [&](const std::string& id) { return !writing_.contains(id); };
-  if (!std::ranges::all_of(list->ids, can_begin)) {
-    const profile::Span span(profile::Work::wait, "files");
-    changed_.wait(lock, [&] { return failed_ || std::ranges::all_of(list->ids, can_begin); });
-  }
+  changed_.wait(lock, [&] { return failed_ || std::ranges::all_of(list->ids, can_begin); });
   rethrow();
   lock.unlock();
   guarded([&] {
@@ -491,7 +487,6 @@ bool Executor::look_for_result(List& list, std::size_t index) {
   }
   std::optional<TaskData> data;
   try {
-    const profile::Span span(profile::Work::look, "result");
     data = read_finished(task.spec, paths);
   } catch (const Error& error) {  // the lease's owner may have a good copy
     if (error.exit_code() != ExitCode::data) throw;
@@ -599,7 +594,6 @@ void Executor::take_result(List& list, std::size_t index, double reported, TaskD
     list.held_in_a_row = 0;
     list.waiting_since.reset();
   }
-  const profile::Span span(profile::Work::reduce, list.tasks[index].label);
   if (const auto& on_result = list.tasks[index].on_result) on_result(data);
   list.handle(index, std::move(data));
   const std::lock_guard lock(mutex_);
@@ -672,7 +666,6 @@ void Executor::pack() {
     unpacked_ = 0;
   }
   try {
-    const profile::Span span(profile::Work::files, "pack tasks");
     pack_tasks(folder_.path() / "tasks");
   } catch (const LeaseLost&) {
     // Another process is packing.
@@ -686,7 +679,6 @@ void Executor::pack() {
 void Executor::finish_files(Progress& progress) {
   std::unique_lock lock(mutex_);
   {
-    const profile::Span span(profile::Work::wait, "files");
     const std::set<std::string> now(writing_.begin(), writing_.end());
     const auto written = [&] {
       return failed_ ||
@@ -695,7 +687,6 @@ void Executor::finish_files(Progress& progress) {
     changed_.wait(lock, written);
   }
   rethrow();
-  const profile::Span span(profile::Work::wait, "packs");
   changed_.wait(lock, [this] { return !packing_; });
   if (folder_.leads()) {
     packing_ = true;

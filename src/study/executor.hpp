@@ -39,7 +39,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/study/budget.hpp"
+#include "src/study/admission.hpp"
 #include "src/study/host_threads.hpp"
 #include "src/study/progress.hpp"
 #include "src/study/study_state.hpp"

@@ -4,8 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "src/base/profile.hpp"
-
 namespace rewise {
 
 HostThreads::HostThreads(int most, double most_bytes)
@@ -24,10 +22,7 @@ void HostThreads::add(double bytes, std::function<void()> job, Urgency urgency) 
   if (most_ == 0 || bytes > most_bytes_) return job();
   std::unique_lock lock(mutex_);
   const auto fits = [&] { return bytes == 0 || bytes_ + bytes <= most_bytes_; };
-  if (!fits()) {
-    const profile::Span span(profile::Work::wait, "files");
-    room_.wait(lock, fits);
-  }
+  room_.wait(lock, fits);
   put({bytes, std::move(job)}, urgency, lock);
 }
 

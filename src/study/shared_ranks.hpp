@@ -10,7 +10,7 @@
 
 #include "src/distributed/transport.hpp"
 #include "src/settings/device_choice.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 
 namespace rewise {
 

@@ -260,13 +260,13 @@ void reject_another_study(const StoredStudy& stored, const std::string& name, co
 
 }  // namespace
 
-FolderLock::FolderLock(const fs::path& folder) : file_(open_lock_file(folder / ".study.lock")) {}
+StudyLock::StudyLock(const fs::path& folder) : file_(open_lock_file(folder / ".study.lock")) {}
 
-FolderLock::~FolderLock() {
+StudyLock::~StudyLock() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool FolderLock::take(int operation) {
+bool StudyLock::take(int operation) {
   held_ = works() && syscalls().flock(file_, operation | LOCK_NB) == 0;
   if (works() && !held_ && errno != EWOULDBLOCK && errno != EINTR) {
     ::close(file_);
@@ -275,10 +275,10 @@ bool FolderLock::take(int operation) {
   return held_;
 }
 
-bool FolderLock::exclusive() { return take(LOCK_EX); }
-bool FolderLock::shared() { return take(LOCK_SH); }
+bool StudyLock::exclusive() { return take(LOCK_EX); }
+bool StudyLock::shared() { return take(LOCK_SH); }
 
-void FolderLock::release() {
+void StudyLock::release() {
   if (held_) syscalls().flock(file_, LOCK_UN);
   held_ = false;
 }
@@ -337,7 +337,7 @@ bool StudyFolder::leads() const {
 // All processes with the same configuration hold the lock shared. A process with another
 // configuration holds it exclusively while it writes that configuration.
 void StudyFolder::lock() {
-  lock_ = std::make_unique<FolderLock>(folder_);
+  lock_ = std::make_unique<StudyLock>(folder_);
   const auto begin = std::chrono::steady_clock::now();
   int others = 0;  // consecutive tries that met another configuration
   while (lock_->works()) {

@@ -28,12 +28,12 @@ namespace rewise {
 
 // The lock of DIR/.study.lock, which is created if possible. No call waits; each replaces the lock
 // that is held.
-class FolderLock {
+class StudyLock {
  public:
-  explicit FolderLock(const std::filesystem::path& folder);
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock();
+  explicit StudyLock(const std::filesystem::path& folder);
+  StudyLock(const StudyLock&) = delete;
+  StudyLock& operator=(const StudyLock&) = delete;
+  ~StudyLock();
 
   bool exclusive();  // whether it is held now
   bool shared();
@@ -92,7 +92,7 @@ class StudyFolder {
   StudyConfig config_;
   std::string command_, resolved_, hash_;
   std::vector<std::string> graph_files_;  // digests, by [config_.files]
-  std::unique_ptr<FolderLock> lock_;      // after claim(), as is ranks_
+  std::unique_ptr<StudyLock> lock_;       // after claim(), as is ranks_
   std::unique_ptr<RankPresence> ranks_;
 };
 

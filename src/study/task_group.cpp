@@ -8,9 +8,8 @@
 #include <tuple>
 
 #include "src/base/clock.hpp"
-#include "src/base/profile.hpp"
 #include "src/settings/engines.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/study/make_engine.hpp"
 
@@ -139,19 +138,8 @@ void TaskGroup::begin(bool warming) {
 template <class F>
 void TaskGroup::in_turn(const F& f) {
   std::unique_lock<std::mutex> mine(preparation_mutex(run_.engine.device), std::defer_lock);
-  if (run_.engine.device >= 0 && !mine.try_lock()) {
-    const profile::Span span(profile::Work::wait, "groups that are made ready");
-    mine.lock();
-  }
+  if (run_.engine.device >= 0) mine.lock();
   f();
-}
-
-// Label for a profile.
-std::string TaskGroup::text() const {
-  if (!profile::started()) return "";
-  const TaskSpec& spec = running_.front()->spec();
-  return fmt::format("{} of p = {}, {} on {}", running_.size(), number_text(spec.graph.p),
-                     extents_text(spec.graph.extents), run_.engine.device);
 }
 
 const Schedule& TaskGroup::schedule() const {
@@ -175,7 +163,6 @@ bool TaskGroup::prepared(const F& f) {
 }
 
 std::unique_ptr<EngineBatch> TaskGroup::make_engines() const {
-  const profile::Span span(profile::Work::prepare, text());
   const EngineKind engine = running_.front()->spec().engine;
   EngineOptions options = run_.engine;
   options.stop = [this] { return run_.stop.stop_requested(); };
@@ -258,7 +245,6 @@ void TaskGroup::advance(const EngineCall& call, LockstepTasks& lockstep) {
   const Schedule& updates = schedule();
   std::vector<std::size_t> times(lockstep.tasks.size());  // fewer than `count` after a stop request
   {
-    const profile::Span span(profile::Work::engine, text());
     if (call.measured) {
       const SampleSink sink = [&](std::size_t i, const Samples& some) {
         ClaimedTask& task = *running_[lockstep.tasks[i]];

@@ -65,7 +65,6 @@ class TaskGroup : public std::enable_shared_from_this<TaskGroup> {
   template <class F>
   bool prepared(const F& f);
   const Schedule& schedule() const;
-  std::string text() const;
   void share_time();
   void to_host(double bytes, std::function<void()> job, Urgency urgency);
 

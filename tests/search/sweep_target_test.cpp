@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "src/search/rounds.hpp"
+#include "src/search/target_rounds.hpp"
 #include "tests/study/study_pieces.hpp"
 #include "tests/support/catch.hpp"
 

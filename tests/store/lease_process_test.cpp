@@ -14,7 +14,7 @@
 
 #include "src/store/lease.hpp"
 #include "src/store/sealed_file.hpp"
-#include "src/store/temporary.hpp"
+#include "src/store/temporary_file.hpp"
 #include "tests/store/faults.hpp"
 #include "tests/store/lease_holder.hpp"
 #include "tests/store/samples.hpp"

@@ -9,7 +9,7 @@
 #include "experiments/commands/bench_plan.hpp"
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/content_digest.hpp"
 #include "tests/support/program.hpp"

@@ -129,7 +129,7 @@ TEST_CASE("checkpoints of a group are continued in a group, alone and on the CPU
   }
 }
 
-// The executor admits groups to a device by these estimates (budget.hpp).
+// The executor admits groups to a device by these estimates (admission.hpp).
 TEST_CASE("Swendsen-Wang groups need about as much device memory as estimated", "[gpu]") {
   struct Case {
     std::vector<std::uint32_t> extents;

@@ -15,7 +15,7 @@
 
 #include "src/base/error.hpp"
 #include "src/results/task_results.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/store/task_pack.hpp"

@@ -25,6 +25,8 @@ Cell value_cell(std::string name, std::string head, const std::optional<Value>& 
 Cell text_cell(std::string head, std::string text);
 
 Json cells_json(const Cells& cells);
+// A text of a CSV file, in quotation marks if needed (RFC 4180).
+std::string csv_text(const std::string& text);
 // One line of names or heads, then one line per record; "" without records.
 std::string cells_csv(const std::vector<Cells>& rows);
 std::string cells_table(const std::vector<Cells>& rows);

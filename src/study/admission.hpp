@@ -1,8 +1,8 @@
-// Admission control of the executor: decides from memory estimates (need.hpp) which groups of tasks
-// may exist at the same time. A group reserves host memory from its claim until its files are
-// written, device memory while its engines exist, and a CPU thread while they advance. If no other
-// group exists, a group is always admitted: plan() has checked that one task fits, and estimates
-// may be too high.
+// Admission control of the executor: decides from memory estimates (memory_need.hpp) which groups
+// of tasks may exist at the same time. A group reserves host memory from its claim until its files
+// are written, device memory while its engines exist, and a CPU thread while they advance. If no
+// other group exists, a group is always admitted: plan() has checked that one task fits, and
+// estimates may be too high.
 //
 // Not thread-safe: the executor calls it under its lock.
 #pragma once

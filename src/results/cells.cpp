@@ -1,4 +1,4 @@
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,8 +17,8 @@ std::string in_csv(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string csv_text(const Cell& cell, bool head) {
-  if (!cell.error) return head ? cell.name : in_csv(cell.value);
+std::string csv_cell(const Cell& cell, bool head) {
+  if (!cell.error) return head ? cell.name : csv_text(in_csv(cell.value));
   return head ? fmt::format("{0},{0}_error", cell.name)
               : in_csv(cell.value) + "," + in_csv(*cell.error);
 }
@@ -65,9 +65,16 @@ Json cells_json(const Cells& cells) {
   return json;
 }
 
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 std::string cells_csv(const std::vector<Cells>& rows) {
   std::string out;
-  for (const auto& line : lines_of(rows, &Cell::name, csv_text)) {
+  for (const auto& line : lines_of(rows, &Cell::name, csv_cell)) {
     out += fmt::format("{}\n", fmt::join(line, ","));
   }
   return out;

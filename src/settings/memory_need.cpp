@@ -1,4 +1,4 @@
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
-#include "src/study/budget.hpp"
+#include "src/study/admission.hpp"
 
 #include <algorithm>
 
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
-#include "src/settings/need.hpp"
+#include "src/settings/memory_need.hpp"
 #include "src/study/executor.hpp"
 
 namespace rewise {

@@ -1,4 +1,4 @@
-#include "src/search/rounds.hpp"
+#include "src/search/target_rounds.hpp"
 
 #include <algorithm>
 #include <cmath>

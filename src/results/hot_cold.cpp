@@ -1,4 +1,4 @@
-#include "src/results/halves.hpp"
+#include "src/results/hot_cold.hpp"
 
 #include <fmt/format.h>
 

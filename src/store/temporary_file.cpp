@@ -1,4 +1,4 @@
-#include "src/store/temporary.hpp"
+#include "src/store/temporary_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

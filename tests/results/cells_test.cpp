@@ -1,6 +1,6 @@
 // The cells of a record give its JSON object, its line of CSV and its row of a table. JSON files
 // with a digest detect damage.
-#include "src/results/record.hpp"
+#include "src/results/cells.hpp"
 
 #include <limits>
 
@@ -27,6 +27,8 @@ TEST_CASE("cells of a record: CSV has columns for value and error, empty if unkn
                    cells_of(0.1, Value{2.5, kNan})}) ==
         "x,name,tc,tc_error,n\n1.0,a,2.5,0.2,3\n,a,,,3\n0.1,a,2.5,,3\n");
   CHECK(cells_csv({}).empty());
+  CHECK(cells_csv({{{"reasons", "", "U, chi: \"stuck\""}}}) ==
+        "reasons\n\"U, chi: \"\"stuck\"\"\"\n");
 }
 
 TEST_CASE("cells of a record: tables have the columns with headings, - for unknown numbers") {
