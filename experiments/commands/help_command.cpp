@@ -27,9 +27,8 @@ constexpr const char* kHelpAbout =
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
     "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a word that stands there\n"
-    "instead of a value (not-equilibrated, too-short), an exit status (75), a table, whose keys "
-    "are\n"
-    "listed (lattice), or a command, whose --help is printed.";
+    "instead of a value (not-equilibrated, too-short), an exit status (75), a table, whose keys\n"
+    "are listed (lattice), or a command, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
