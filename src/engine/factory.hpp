@@ -30,8 +30,8 @@ struct GraphSizes {
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
-  bool coupled = false;   // with couplings, fields or replica exchange
-  bool in_field = false;  // with fields
+  bool has_interactions = false;  // with couplings, fields or replica exchange
+  bool in_field = false;          // with fields
   bool random_field = false;
   std::uint32_t cluster_per_cycle = 0;
   ClusterUpdate cluster = ClusterUpdate::wolff;
