@@ -256,7 +256,7 @@ std::vector<BenchGroup> bench_groups(const BenchPlan& plan, const BenchOptions& 
       }
       for (const double temperature : temperatures) {
         for (const Device& device : plan.devices) {
-          if (!device.team.empty() && !factory(engine).shares()) continue;
+          if (!device.team.empty() && !factory(engine).can_distribute()) continue;
           const auto here = updates_on(engine, device, graph, updates);
           if (here.empty()) continue;
           for (const auto replicas : replicas_of(plan, engine, device, graph)) {

@@ -209,7 +209,7 @@ void add_share_ranks(CLI::App& app, bool& share, std::string& route) {
 }
 
 void check_share_ranks(EngineKind engine) {
-  if (factory(engine).shares()) return;
+  if (factory(engine).can_distribute()) return;
   throw Error(ExitCode::usage, fmt::format("--share-ranks: requires --engine {}, not {}",
                                            engines_with(shares_replicas), to_string(engine)));
 }

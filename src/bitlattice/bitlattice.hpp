@@ -17,9 +17,9 @@ namespace rewise {
 // Error(usage) for unsupported extents.
 std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents);
 
-// Runs on the CPU, a CUDA device, or several devices that share every replica (shared.hpp). Throws
-// Error(usage) for Potts and, when advanced, for cluster updates; Error(device) if the replicas do
-// not fit into the memory.
+// Runs on the CPU, a CUDA device, or several devices that share every replica
+// (distributed_engine.hpp). Throws Error(usage) for Potts and, when advanced, for cluster updates;
+// Error(device) if the replicas do not fit into the memory.
 std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
                                                const EngineSpec& spec,
                                                const EngineOptions& options);

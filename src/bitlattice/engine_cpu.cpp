@@ -9,8 +9,8 @@
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 #include "src/bitlattice/local.hpp"
-#include "src/bitlattice/shared.hpp"
 #include "src/cuda/devices.hpp"
 
 namespace rewise {

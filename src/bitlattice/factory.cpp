@@ -1,7 +1,7 @@
 // The factory of the bitlattice engine, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
-#include "src/bitlattice/shared.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 
 namespace rewise {
 namespace {
@@ -17,11 +17,11 @@ std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t
                                 options);
 }
 
-std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* graph,
-                                    const std::vector<std::uint32_t>& extents,
-                                    const EngineSpec& spec, const EngineOptions& options) {
-  return make_shared_bitlattice_engine(ranks, graph != nullptr ? regular_extents(*graph) : extents,
-                                       spec, options);
+std::unique_ptr<Engine> make_distributed(distributed::Transport& ranks, const Graph* graph,
+                                         const std::vector<std::uint32_t>& extents,
+                                         const EngineSpec& spec, const EngineOptions& options) {
+  return make_distributed_bitlattice_engine(
+      ranks, graph != nullptr ? regular_extents(*graph) : extents, spec, options);
 }
 
 // Devices can share all updates of this engine: it has no cluster updates.
@@ -36,7 +36,7 @@ void check_extents(const std::vector<std::uint32_t>& extents) { packed_bytes(ext
 // The costs of cluster updates are not used: the engine has none.
 const EngineFactory kBitlatticeFactory{
     .make = make,
-    .make_shared = make_shared,
+    .make_distributed = make_distributed,
     .make_subdomain = make_bitlattice_subdomain,
     .why_no_team = why_no_team,
     .check_extents = check_extents,

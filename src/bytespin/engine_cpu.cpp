@@ -16,11 +16,11 @@
 #endif
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/bytespin_engine.hpp"
+#include "src/bytespin/distributed_engine.hpp"
 #include "src/bytespin/interactions/interaction_engine.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
-#include "src/bytespin/shared.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels.hpp"
 #include "src/bytespin/wolff/wolff.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "src/bytespin/distributed_engine.hpp"
 #include "src/bytespin/methods.hpp"
-#include "src/bytespin/shared.hpp"
 
 namespace rewise {
 namespace {
@@ -45,17 +45,17 @@ std::unique_ptr<Engine> make(const Graph* graph, const std::vector<std::uint32_t
   return make_bytespin_engine(*graph, spec, options);
 }
 
-std::unique_ptr<Engine> make_shared(distributed::Transport& ranks, const Graph* graph,
-                                    const std::vector<std::uint32_t>&, const EngineSpec& spec,
-                                    const EngineOptions& options) {
-  return make_shared_bytespin_engine(ranks, *graph, spec, options);
+std::unique_ptr<Engine> make_distributed(distributed::Transport& ranks, const Graph* graph,
+                                         const std::vector<std::uint32_t>&, const EngineSpec& spec,
+                                         const EngineOptions& options) {
+  return make_distributed_bytespin_engine(ranks, *graph, spec, options);
 }
 
 }  // namespace
 
 const EngineFactory kBytespinFactory{
     .make = make,
-    .make_shared = make_shared,
+    .make_distributed = make_distributed,
     .make_subdomain = make_bytespin_subdomain,
     .why_no_team = bytespin::why_no_team,
     .methods = &bytespin::kMethods,

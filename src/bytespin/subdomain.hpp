@@ -1,7 +1,7 @@
-// The subdomain of a rank when ranks share the replicas of a bytespin engine (shared.hpp): whole
-// planes of the slowest extent (a slab). This file contains the parts that depend on the graph only
-// and are equal on every device: the sites that are exchanged, the rewired bonds that join slabs,
-// and the union and sums of clusters of several slabs.
+// The subdomain of a rank when ranks share the replicas of a bytespin engine
+// (distributed_engine.hpp): whole planes of the slowest extent (a slab). This file contains the
+// parts that depend on the graph only and are equal on every device: the sites that are exchanged,
+// the rewired bonds that join slabs, and the union and sums of clusters of several slabs.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 //   1. The slab's tiles are labelled and joined on the device.
 //   2. Each bond between two slabs belongs to the slab where it begins. The rank of that slab
 //      receives the label and spin of the other end and lists the pairs of labels that occupied
-//      bonds join (as on CPUs, shared.cpp).
+//      bonds join (as on CPUs, distributed_engine.cpp).
 //   3. All ranks receive all pairs, and each unites them on its device. A cluster of several slabs
 //      gets its smallest label.
 //   4. The number of sites of such a cluster in each slab (a "part") is sent with the pairs of the
@@ -388,7 +388,7 @@ void CudaSubdomain::sweep(std::uint64_t step) {
   }
 }
 
-// Ignores what.replicas: the engine always advances all replicas together (shared.cpp).
+// Ignores what.replicas: the engine always advances all replicas together (distributed_engine.cpp).
 void CudaSubdomain::advance(const AdvanceOrder& what) {
   device_.use();
   std::uint64_t step = what.step;

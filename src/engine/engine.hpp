@@ -79,7 +79,7 @@ struct EngineOptions {
   const std::atomic<int>* threads_now = nullptr;
   int device = -1;  // CUDA device; -1: the CPU
   // Several CUDA devices that share every replica, in place of `device`
-  // (EngineFactory::make_shared).
+  // (EngineFactory::make_distributed).
   std::vector<int> devices;
   // Number of ranks of this process that share every replica on the CPU, with `threads` threads
   // each (bytespin engine). Only without devices.

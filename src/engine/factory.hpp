@@ -91,13 +91,13 @@ struct EngineFactory {
   // regular lattice of `extents`.
   std::unique_ptr<Engine> (*make)(const Graph* graph, const std::vector<std::uint32_t>& extents,
                                   const EngineSpec& spec, const EngineOptions& options);
-  // make_shared() makes the engine on rank 0 if ranks or devices share every replica,
+  // make_distributed() makes the engine on rank 0 if ranks or devices share every replica,
   // make_subdomain() the subdomain of any rank. If the engine cannot be shared, these and
   // why_no_team are nullptr.
-  std::unique_ptr<Engine> (*make_shared)(distributed::Transport& ranks, const Graph* graph,
-                                         const std::vector<std::uint32_t>& extents,
-                                         const EngineSpec& spec,
-                                         const EngineOptions& options) = nullptr;
+  std::unique_ptr<Engine> (*make_distributed)(distributed::Transport& ranks, const Graph* graph,
+                                              const std::vector<std::uint32_t>& extents,
+                                              const EngineSpec& spec,
+                                              const EngineOptions& options) = nullptr;
   std::unique_ptr<Subdomain> (*make_subdomain)(std::span<const std::uint8_t> spec_bytes,
                                                distributed::Transport& ranks,
                                                const RankOptionsOf& options) = nullptr;
@@ -116,7 +116,7 @@ struct EngineFactory {
   // Length of CUDA tiles along direction k. Cluster updates are fastest on lattices of two or more
   // dimensions whose extents are multiples of these lengths. nullptr: any extents.
   std::uint32_t (*tile_length)(int dim, int k) = nullptr;
-  bool shares() const { return make_shared != nullptr; }
+  bool can_distribute() const { return make_distributed != nullptr; }
   bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
   // Seconds per cycle and replica on a fully used CUDA device. nullptr: unknown.

@@ -84,7 +84,7 @@ void check_team(std::string_view text, EngineKind engine, std::string_view origi
                             "a replica (cuda:0,1 distributes tasks)",
                             origin, text));
   }
-  if (!factory(engine).shares()) {
+  if (!factory(engine).can_distribute()) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: {}: the {} engine cannot share one replica among GPUs (use "
                             "--engine {}; of cluster updates, GPUs share swendsen-wang only)",

@@ -14,7 +14,9 @@ namespace rewise {
 
 const EngineFactory& factory(EngineKind engine);
 // Whether its replicas can be divided among ranks or devices.
-inline bool shares_replicas(const EngineTraits& engine) { return factory(engine.kind).shares(); }
+inline bool shares_replicas(const EngineTraits& engine) {
+  return factory(engine.kind).can_distribute();
+}
 
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
 // method is unknown or belongs to another cluster update.

@@ -10,8 +10,8 @@ std::unique_ptr<Engine> make_engine(EngineKind engine, const Graph* graph,
                                     const EngineSpec& spec, const EngineOptions& options) {
   const EngineFactory& own = factory(engine);
   distributed::Transport* const ranks = shared_ranks();
-  return ranks != nullptr && own.make_shared != nullptr
-             ? own.make_shared(*ranks, graph, extents, spec, options)
+  return ranks != nullptr && own.make_distributed != nullptr
+             ? own.make_distributed(*ranks, graph, extents, spec, options)
              : own.make(graph, extents, spec, options);
 }
 

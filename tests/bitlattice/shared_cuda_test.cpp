@@ -2,7 +2,7 @@
 // share a device, several devices in one process, and states that move to one process and back.
 #include <string>
 
-#include "src/bitlattice/shared.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 #include "src/cuda/devices.hpp"
 #include "tests/bitlattice/shapes.hpp"
 #include "tests/bitlattice/shared_ranks.hpp"

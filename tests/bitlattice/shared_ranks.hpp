@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "src/bitlattice/shared.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 #include "tests/support/routed_ranks.hpp"
 
 namespace rewise::oracle {
@@ -22,7 +22,7 @@ inline void with_ranks(int ranks, const std::vector<std::uint32_t>& extents, con
       });
     }
     {
-      const auto engine = make_shared_bitlattice_engine(transport, extents, spec, options);
+      const auto engine = make_distributed_bitlattice_engine(transport, extents, spec, options);
       f(*engine);
     }
     dismiss_followers(transport);

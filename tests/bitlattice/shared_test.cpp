@@ -1,6 +1,6 @@
 // The bitlattice engine over 1, 2, 3, 4 and 7 ranks: same spins and measured integers as one
 // process, states that move from any number of ranks to any other, errors.
-#include "src/bitlattice/shared.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 
 #include <algorithm>
 #include <string>
@@ -135,8 +135,8 @@ TEST_CASE("bitlattice over ranks: several engines, one after the other and at on
       });
     }
     for (int round = 0; round < 2; ++round) {
-      const auto x = make_shared_bitlattice_engine(transport, a, spec, with_threads(1));
-      const auto y = make_shared_bitlattice_engine(transport, b, spec, with_threads(1));
+      const auto x = make_distributed_bitlattice_engine(transport, a, spec, with_threads(1));
+      const auto y = make_distributed_bitlattice_engine(transport, b, spec, with_threads(1));
       for (int k = 0; k < 3; ++k) {
         x->advance({1, 0}, 1);
         y->advance({2, 0}, 1);

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "src/bytespin/shared.hpp"
+#include "src/bytespin/distributed_engine.hpp"
 #include "tests/support/routed_ranks.hpp"
 
 namespace rewise::oracle {
@@ -19,7 +19,7 @@ inline void with_ranks(int ranks, const Graph& graph, const EngineSpec& spec,
         return make_bytespin_subdomain(spec_bytes, transport, [&](bool) { return options; });
       });
     }
-    f(*make_shared_bytespin_engine(transport, graph, spec, options));
+    f(*make_distributed_bytespin_engine(transport, graph, spec, options));
     dismiss_followers(transport);
   });
 }

@@ -11,8 +11,8 @@ TEST_CASE("every engine has the functions that belong to its capabilities") {
   for (const EngineTraits& engine : engine_registry()) {
     INFO(engine.name);
     const EngineFactory& own = factory(engine.kind);
-    CHECK((own.make_subdomain != nullptr) == own.shares());
-    CHECK((own.why_no_team != nullptr) == own.shares());
+    CHECK((own.make_subdomain != nullptr) == own.can_distribute());
+    CHECK((own.why_no_team != nullptr) == own.can_distribute());
     CHECK((own.check_extents != nullptr) == engine.regular_only);
     CHECK(own.costs.ising_nanoseconds > 0);
   }

@@ -10,13 +10,12 @@ namespace rewise {
 // Call on rank 0, while the other ranks execute its commands. Throws Error(usage) as
 // make_bitlattice_engine(), and if there are more ranks than planes of the slowest extent;
 // Error(device) if the device of any rank fails.
-std::unique_ptr<Engine> make_shared_bitlattice_engine(distributed::Transport& transport,
-                                                      const std::vector<std::uint32_t>& extents,
-                                                      const EngineSpec& spec,
-                                                      const EngineOptions& options);
+std::unique_ptr<Engine> make_distributed_bitlattice_engine(
+    distributed::Transport& transport, const std::vector<std::uint32_t>& extents,
+    const EngineSpec& spec, const EngineOptions& options);
 
-// make_shared_bitlattice_engine() over the CUDA devices `options.devices`, two or more, each a rank
-// of this process. Devices may be repeated.
+// make_distributed_bitlattice_engine() over the CUDA devices `options.devices`, two or more, each a
+// rank of this process. Devices may be repeated.
 std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
                                              const EngineSpec& spec, const EngineOptions& options);
 

@@ -1,4 +1,4 @@
-// The subdomains on CPUs, and the engine of rank 0 (shared.hpp).
+// The subdomains on CPUs, and the engine of rank 0 (distributed_engine.hpp).
 //
 // Each rank stores its sites at their usual positions, and beside them its halo: the plane before
 // and the plane after its own, and the far ends of the bonds of its modified cells, updated after
@@ -11,7 +11,7 @@
 // unites these pairs once and sends the changed labels to all; then the clusters flip. With
 // `kalentev` (Komura & Okabe 2013) nothing is gathered: ranks exchange labels with their neighbours
 // until none changes.
-#include "src/bytespin/shared.hpp"
+#include "src/bytespin/distributed_engine.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -376,10 +376,11 @@ std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> pl
 
 // Rank 0
 
-class SharedEngine final : private RankGraph, public BytespinEngine, public SavesInParts {
+class DistributedEngine final : private RankGraph, public BytespinEngine, public SavesInParts {
  public:
-  SharedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
-               const EngineOptions& options, std::unique_ptr<FollowerThreads> followers = nullptr)
+  DistributedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
+                    const EngineOptions& options,
+                    std::unique_ptr<FollowerThreads> followers = nullptr)
       : RankGraph{own_graph(graph, transport.size())},
         BytespinEngine(of_rank, spec),
         followers_(std::move(followers)),
@@ -510,11 +511,11 @@ std::unique_ptr<Subdomain> make_bytespin_subdomain(std::span<const std::uint8_t>
                         settings.label, settings.cuda, options(settings.cuda));
 }
 
-std::unique_ptr<Engine> make_shared_bytespin_engine(Transport& transport, const Graph& graph,
-                                                    const EngineSpec& spec,
-                                                    const EngineOptions& options) {
+std::unique_ptr<Engine> make_distributed_bytespin_engine(Transport& transport, const Graph& graph,
+                                                         const EngineSpec& spec,
+                                                         const EngineOptions& options) {
   check_shared(graph, spec, options, transport.size());
-  return std::make_unique<SharedEngine>(transport, graph, spec, options);
+  return std::make_unique<DistributedEngine>(transport, graph, spec, options);
 }
 
 std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
@@ -537,7 +538,8 @@ std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const Engin
         };
       });
   Transport& first = followers->first();
-  return std::make_unique<SharedEngine>(first, graph, spec, options_of(0), std::move(followers));
+  return std::make_unique<DistributedEngine>(first, graph, spec, options_of(0),
+                                             std::move(followers));
 }
 
 }  // namespace rewise

@@ -13,12 +13,13 @@ namespace rewise {
 // throws, and Error(usage) for graphs from other sources than build_graph() and for more ranks than
 // planes; Error(device) if the device of any rank fails. advance() throws Error(usage) for cluster
 // updates that ranks, or their CUDA devices, cannot share (why_no_clusters()).
-std::unique_ptr<Engine> make_shared_bytespin_engine(distributed::Transport& transport,
-                                                    const Graph& graph, const EngineSpec& spec,
-                                                    const EngineOptions& options);
+std::unique_ptr<Engine> make_distributed_bytespin_engine(distributed::Transport& transport,
+                                                         const Graph& graph, const EngineSpec& spec,
+                                                         const EngineOptions& options);
 
-// make_shared_bytespin_engine() over ranks within this process: one for each of `options.devices`
-// (CUDA devices, which may be repeated), or else `options.ranks` of `options.threads` threads each.
+// make_distributed_bytespin_engine() over ranks within this process: one for each of
+// `options.devices` (CUDA devices, which may be repeated), or else `options.ranks` of
+// `options.threads` threads each.
 std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
                                                  const EngineOptions& options);
 

@@ -1,4 +1,4 @@
-#include "src/bitlattice/shared.hpp"
+#include "src/bitlattice/distributed_engine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,10 +41,10 @@ std::unique_ptr<Slab> make_slab(const SlabSpec& slab, Transport& transport,
 #endif
 }
 
-class SharedEngine final : public BitlatticeEngine, public SavesInParts {
+class DistributedEngine final : public BitlatticeEngine, public SavesInParts {
  public:
-  SharedEngine(Transport& transport, SlabSpec slab, const EngineOptions& options,
-               std::unique_ptr<FollowerThreads> followers = nullptr)
+  DistributedEngine(Transport& transport, SlabSpec slab, const EngineOptions& options,
+                    std::unique_ptr<FollowerThreads> followers = nullptr)
       : BitlatticeEngine(Layout::make(slab.extents), slab.spec),
         followers_(std::move(followers)),
         options_(options),
@@ -128,15 +128,14 @@ std::unique_ptr<Subdomain> make_bitlattice_subdomain(std::span<const std::uint8_
   return make_slab(slab, transport, options(slab.cuda));
 }
 
-std::unique_ptr<Engine> make_shared_bitlattice_engine(Transport& transport,
-                                                      const std::vector<std::uint32_t>& extents,
-                                                      const EngineSpec& spec,
-                                                      const EngineOptions& options) {
+std::unique_ptr<Engine> make_distributed_bitlattice_engine(
+    Transport& transport, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
+    const EngineOptions& options) {
   Layout::make(extents);
   check_bitlattice_spec(spec, options);
   check_subdomains(extents, transport.size());
-  return std::make_unique<SharedEngine>(transport, SlabSpec{extents, spec, options.device >= 0},
-                                        options);
+  return std::make_unique<DistributedEngine>(transport,
+                                             SlabSpec{extents, spec, options.device >= 0}, options);
 }
 
 std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
@@ -156,8 +155,8 @@ std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& e
   EngineOptions own = options;
   own.device = options.devices.front();
   Transport& first = followers->first();
-  return std::make_unique<SharedEngine>(first, SlabSpec{extents, spec, true}, own,
-                                        std::move(followers));
+  return std::make_unique<DistributedEngine>(first, SlabSpec{extents, spec, true}, own,
+                                             std::move(followers));
 }
 
 }  // namespace rewise
