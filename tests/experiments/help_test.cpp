@@ -272,8 +272,9 @@ TEST_CASE("help explains the statuses of the guide with its words, and former na
   }
   CHECK(statuses == 11);
   for (const char* word :
-       {"ok", "MISSED", "first", "agrees", "unstable", "dropped", "-", "(nan)", "conf", "error",
-        "systematic", "total_error", "(theory)", "shortcut", "replica"}) {
+       {"ok",      "MISSED",  "first", "agrees",     "unstable",    "dropped",  "-",
+        "(nan)",   "conf",    "error", "systematic", "total_error", "(theory)", "shortcut",
+        "replica", "tree_tc", "best",  "best_error", "shift",       "abandoned"}) {
     INFO(word);
     const Output output = place.run(std::string("help ") + word);
     CHECK(output.status == 0);
