@@ -40,7 +40,7 @@ Cells row_cells(const BenchRow& row) {
           {"replicas", "replicas", row.replicas, replicas_text(row)},
           {"graphs", "", row.graphs},
           {"schedule", "", row.schedule},
-          number_cell("flips_per_ns", "flips/ns", row.flips_per_ns, "{:.3g}"),
+          number_cell("flips_per_ns", "updates/ns", row.flips_per_ns, "{:.3g}"),
           {"spread", "+-", plain_json(row.spread), fmt::format("{:.2g}%", 100 * row.spread)},
           number_cell("us_per_update", "us/update", row.us_per_update, "{:.3g}"),
           number_cell("cluster_fraction", "<C>/N", row.cluster_fraction, "{:.2g}"),
@@ -56,12 +56,12 @@ std::string bench_table(const BenchResult& result) {
   std::string out = cells_table(rows) + "\n";
   for (const auto& [name, title] : result.devices) out += fmt::format("{}: {}\n", name, title);
   return out +
-         "\nflips/ns: sites of all replicas that local updates attempted, Wolff flipped, "
+         "\nupdates/ns: sites of all replicas that local updates attempted, Wolff flipped, "
          "few-cluster\n"
          "found or Swendsen-Wang visited, per ns; median, and half of the range. us/update: one "
          "sweep,\n"
          "cluster update or cycle of a mix, of one replica. measure: a measurement over a sweep.\n"
-         "x cpu: flips/ns relative to the row of the CPU.\n";
+         "x cpu: updates/ns relative to the row of the CPU.\n";
 }
 
 Json bench_json(const BenchResult& result) {

@@ -13,6 +13,7 @@
 #include "experiments/console/commands.hpp"
 #include "experiments/console/shared_options.hpp"
 #include "src/base/error.hpp"
+#include "src/base/whole_number.hpp"
 #include "src/engine/registry.hpp"
 #include "src/results/symbols.hpp"
 #include "src/settings/parse.hpp"
@@ -26,8 +27,8 @@ constexpr const char* kHelpAbout =
     "Example: rewise help temperatures\n\n"
     "KEY is a key, with or without its table (measure, sampling.measure), a value of a key\n"
     "(swap, wolff), a quantity in tables and files (U, chi, tau, m2), a word that stands there\n"
-    "instead of a value (not-equilibrated, too-short), a table, whose keys are listed (lattice),\n"
-    "or a command, whose --help is printed.";
+    "instead of a value (not-equilibrated, too-short), an exit status (75), a table, whose keys\n"
+    "are listed (lattice), or a command, whose --help is printed.";
 constexpr const char* kHelpExamples = R"(
 More examples:
   rewise help
@@ -35,6 +36,7 @@ More examples:
   rewise help swap
   rewise help U
   rewise help not-converged
+  rewise help 75
   rewise help tc)";
 
 // The option of a key and the commands that have it; "" if there is none. Brackets contain a
@@ -163,11 +165,17 @@ std::string explanation_of_symbol(const std::string& name) {
                             "networks.\n";
 }
 
-// Explains a word of tables and result files; "" for other words.
+// Explains a word of tables and result files, or an exit status; "" for other words.
 std::string explanation_of_word(const std::string& word) {
   std::string text;
-  for (const ResultWord& one : result_words()) {
-    if (word != one.word && "(" + word + ")" != one.word) continue;
+  std::vector<ResultWord> all(result_words().begin(), result_words().end());
+  all.insert(all.end(), exit_statuses().begin(), exit_statuses().end());
+  const auto number = whole_number(word);
+  const bool by_signal = number && *number > 128 && *number < 256;
+  for (const ResultWord& one : all) {
+    const bool is_meant =
+        word == one.word || "(" + word + ")" == one.word || (by_signal && one.word == "above 128");
+    if (!is_meant) continue;
     text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", one.word, one.where);
     const auto line = [&](const char* what, std::string value) {
       std::erase(value, '`');

@@ -125,6 +125,41 @@ std::span<const ResultWord> result_words() {
        "one of several independent spin configurations of one network at one temperature. Half of "
        "them start ordered, half random",
        ""},
+      {"memory", term,
+       "`--dry-run` of run, tc and sweep prints the memory, disk space and time that the work "
+       "needs, and computes nothing",
+       "too little memory: fewer `--replicas` or temperatures, or fewer `--threads`"},
+  };
+  return all;
+}
+
+std::span<const ResultWord> exit_statuses() {
+  static constexpr std::string_view status = "an exit status";
+  static constexpr ResultWord all[] = {
+      {"0", status,
+       "done. A study or run can end without a value: see `status` in `summary.json`, `tc.csv` and "
+       "`run --json`",
+       ""},
+      {"64", status, "invalid option or configuration", "correct what the message names"},
+      {"65", status, "damaged or unsuitable input",
+       "correct the file as the message says; for a damaged result use another copy, or "
+       "`--recompute-damaged`"},
+      {"69", status, "no such device, or too little memory",
+       "`rewise info` lists devices; `--dry-run` prints the memory needed"},
+      {"70", status, "a defect of rewise", "report the message"},
+      {"73", status,
+       "another process holds the result, or the folder holds another study, or a file would be "
+       "overwritten",
+       "wait for the process; else choose another `--out`. `graph`, `tune`, `equilibrate`, "
+       "`decorrelate`, `clusters` and `label` also have `--overwrite`"},
+      {"74", status, "input/output failed",
+       "check disk space, permissions and the path. Finished tasks and the last checkpoint stay; "
+       "the same command continues"},
+      {"75", status, "interrupted",
+       "run the same command again: `run`, `tc`, `sweep` and `reproduce` continue"},
+      {"above 128", status,
+       "killed by signal (status - 128), such as 137: SIGKILL, often for lack of memory",
+       "the same command continues from the last checkpoint"},
   };
   return all;
 }

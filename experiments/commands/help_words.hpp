@@ -18,4 +18,7 @@ struct ResultWord {
 // A word has several entries if it means different things at different places.
 std::span<const ResultWord> result_words();
 
+// The exit statuses of the program; "above 128" stands for all of these.
+std::span<const ResultWord> exit_statuses();
+
 }  // namespace rewise

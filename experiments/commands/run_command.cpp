@@ -68,7 +68,7 @@ ranks can continue. With --state apart, or above 1 GiB, the final state is also 
 
 Memory is estimated at the start: a run that does not fit ends with status 69, and a run that
 needs much memory prints its estimate. --dry-run only prints the estimates, and ends with
-status 69, too, if the run does not fit.
+status 69, too, if the run does not fit. With --device cuda it needs no GPU.
 
 More examples:
   rewise run --size 128 --temperature 2.269185 --schedule 1:1 --measure 5000 --json
@@ -209,6 +209,17 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
   return ExitCode::done;
 }
 
+// Chooses the device. --dry-run estimates the memory of a GPU also where there is none.
+DeviceChoice chosen_device(const RunOptions& options, const TaskSpec& spec, int threads) {
+  try {
+    return device_of_rank(options.device, spec.engine, "--device", cpu_seconds(spec, threads));
+  } catch (const Error& error) {
+    if (!options.dry_run || error.exit_code() != ExitCode::device) throw;
+    fmt::print(stderr, "{}; the estimate is for a GPU of another machine\n", error.what());
+    return {{cuda_device(0)}, ""};
+  }
+}
+
 ExitCode run_run(const RunOptions& options) {
   const SettingNames names = SettingNames::options();
   TaskJob job{run_spec(options), paths_beside(options.out)};
@@ -220,8 +231,7 @@ ExitCode run_run(const RunOptions& options) {
   run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, threads_of_rank(0));
-  const DeviceChoice device = device_of_rank(options.device, spec.engine, "--device",
-                                             cpu_seconds(spec, run.engine.threads));
+  const DeviceChoice device = chosen_device(options, spec, run.engine.threads);
   device.devices.front().choose(run.engine);
   const bool tunes = !options.task.updates.schedule && has_cluster_updates(spec.engine);
   check_device(run.engine, options, spec, tunes);

@@ -298,7 +298,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
   if (out.find("(nan)") != std::string::npos) {
     out += "\"(nan)\": the error is unknown, because all measurements are equal or too few.\n";
   }
-  out += fmt::format("{:.3g} s, {:.3g} spin updates/ns, trajectory {}\n",
+  out += fmt::format("{:.3g} s, {:.3g} updates/ns, trajectory {}\n",
                      number_at(task.provenance, "work.seconds"), updates_per_ns(task),
                      text_at(task.provenance, "trajectory_hash"));
   return out;

@@ -1,4 +1,5 @@
-// tasks.json, and `rewise study`: lists the contents of a study's folder and removes unused tasks.
+// tasks.json, and `rewise study`: lists and checks the contents of a study's folder, and removes
+// unused tasks.
 #include "experiments/commands/study_contents.hpp"
 
 #include <fmt/format.h>
@@ -36,22 +37,44 @@ struct LastRun {
   RequestedTasks tasks;
 };
 
-// Reads tasks.json. Returns nullopt if there is no such file or its content is invalid.
-std::optional<LastRun> read_last_run(const fs::path& folder) {
-  const fs::path file = folder / kFile;
-  if (!file_exists(file)) return std::nullopt;
-  const Json json = Json::parse(read_text_file(file), nullptr, false);
+// The digest of tasks.json, over all that it says.
+std::string digest_of(const LastRun& run) {
+  TextMap all = run.tasks;  // their ids are hexadecimal, unlike these keys
+  all["command"] = run.command;
+  all["configuration"] = run.configuration;
+  return task_id(all);
+}
+
+// The content of tasks.json; nullopt if it is invalid. Files of earlier versions have no digest.
+std::optional<LastRun> parse_last_run(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("tasks") || !json["tasks"].is_object()) {
     return std::nullopt;
   }
-  LastRun requested;
-  requested.command = json.value("command", "");
-  requested.configuration = json.value("configuration", "");
+  const auto word = [&json](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  LastRun run{word("command"), word("configuration"), {}};
   for (const auto& [id, purpose] : json["tasks"].items()) {
     if (!purpose.is_string()) return std::nullopt;
-    requested.tasks[id] = purpose.get<std::string>();
+    run.tasks[id] = purpose.get<std::string>();
   }
-  return requested;
+  if (json.contains("digest") && word("digest") != digest_of(run)) return std::nullopt;
+  return run;
+}
+
+// Reads tasks.json. Returns nullopt if there is no such file, or if it is damaged: then adds a line
+// to `problems`.
+std::optional<LastRun> read_last_run(const fs::path& folder, std::vector<std::string>& problems) {
+  const fs::path file = folder / kFile;
+  if (!file_exists(file)) return std::nullopt;
+  auto run = parse_last_run(read_text_file(file));
+  if (!run) {
+    problems.push_back(fmt::format(
+        "{} is damaged and is not used; running the study again writes it again", file.string()));
+  }
+  return run;
 }
 
 enum class TaskCondition {
@@ -69,6 +92,7 @@ struct TaskDescription {
   std::uint64_t measurements = 0;
   std::string seed = {};  // of the random numbers of its updates
   std::vector<double> temperatures = {};
+  std::vector<std::string> warnings = {};  // its file is damaged, but there is another good copy
 
   // The lattice, or the reason for having none.
   std::string lattice_text() const {
@@ -104,6 +128,7 @@ TaskDescription describe(const StoredTask& stored) {
                                   loaded->source.string(), id)};
     }
     TaskDescription words;
+    words.warnings = loaded->warnings;
     words.measurements = loaded->task.bond_sum.time();
     words.seed = value("sampling.seed");
     words.temperatures = loaded->task.temperature;
@@ -239,7 +264,7 @@ std::vector<std::string> unrequested_checkpoints(const fs::path& folder,
 
 struct ContentOptions {
   std::string folder;
-  bool list = false, prune = false;
+  bool list = false, prune = false, check = false;
 };
 
 // One row per lattice: number of tasks by purpose (if it is known), and size on disk. With `list`,
@@ -304,13 +329,76 @@ std::string contents_table(const std::vector<StoredTask>& stored,
                : "");
 }
 
-ExitCode run_study_contents(const ContentOptions& options) {
-  const fs::path folder = options.folder, tasks = folder / "tasks";
+// Adds a line to `problems` if a sealed file other than a task is damaged. Returns whether the file
+// exists.
+bool check_file(const fs::path& file, std::vector<std::string>& problems) {
+  std::uint64_t length = 0;
+  const SealedRead read = check_sealed(file, length);
+  if (read.state == SealState::missing) return false;
+  if (read.state != SealState::good) {
+    problems.push_back(fmt::format("{} is damaged: {}", file.string(), read.problem));
+  }
+  return true;
+}
+
+// --check: names every damaged or missing file of `stored` tasks, whose `described` contents have
+// been read, and of checkpoints and summary.h5. Throws Error(data) if there are any. `problems`:
+// what was found before.
+ExitCode check_contents(const fs::path& folder, const std::optional<LastRun>& last,
+                        const std::vector<StoredTask>& stored,
+                        const std::vector<TaskDescription>& described,
+                        std::vector<std::string> problems) {
+  for (const TaskDescription& task : described) {
+    if (task.condition == TaskCondition::damaged) problems.push_back(task.rest);
+    problems.insert(problems.end(), task.warnings.begin(), task.warnings.end());
+  }
+  std::size_t others = check_file(folder / "summary.h5", problems) ? 1 : 0;
+  for (const std::string& id : unrequested_checkpoints(folder / "tasks", {})) {
+    if (check_file(folder / "tasks" / (id + ".part.h5"), problems)) ++others;
+  }
+  RequestedTasks missing = last ? last->tasks : RequestedTasks{};
+  for (const StoredTask& task : stored) missing.erase(task.id);
+  for (const auto& [id, purpose] : missing) {
+    problems.push_back(
+        fmt::format("task {} ({}) of the last complete run is missing", id, purpose));
+  }
+  for (const std::string& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
+  fmt::print("{} and {} read\n", count_text(stored.size(), "task"),
+             count_text(others, "other file"));
+  std::fflush(stdout);
+  if (!problems.empty()) {
+    throw Error(ExitCode::data,
+                fmt::format("'{}': {} (see the warnings; running the study again with "
+                            "--recompute-damaged computes what is lost)",
+                            folder.string(), count_text(problems.size(), "problem")));
+  }
+  fmt::print("no damage\n");
+  return ExitCode::done;
+}
+
+void require_study_folder(const fs::path& folder) {
+  if (folder.extension() == ".toml" && !folder_exists(folder)) {
+    const fs::path own = folder.parent_path();
+    const bool inside = folder.filename() == "study.toml" && file_exists(folder);
+    throw Error(
+        ExitCode::usage,
+        fmt::format("'{}' is the file of a study, but this command requires the folder "
+                    "with its results{}",
+                    folder.string(),
+                    inside ? fmt::format(": rewise study {}", own.empty() ? "." : own.string())
+                           : " (--out of 'rewise tc' and 'rewise sweep', by default "
+                             "studies/NAME)"));
+  }
   if (!file_exists(folder / "study.toml")) {
     throw Error(
         ExitCode::io,
         fmt::format("'{}' is not the folder of a study: study.toml is missing", folder.string()));
   }
+}
+
+ExitCode run_study_contents(const ContentOptions& options) {
+  const fs::path folder = options.folder, tasks = folder / "tasks";
+  require_study_folder(folder);
   std::optional<StudyLock> alone;
   if (options.prune && !alone.emplace(folder).exclusive() && alone->works()) {
     throw Error(
@@ -322,8 +410,8 @@ ExitCode run_study_contents(const ContentOptions& options) {
                "warning: '{}' cannot be locked: --prune does not see other processes in it\n",
                folder.string());
   }
-  const auto requested = read_last_run(folder);
-  std::vector<std::string> problems;
+  std::vector<std::string> own, problems;  // of tasks.json, of tasks
+  const auto requested = read_last_run(folder, own);
   std::vector<StoredTask> stored;
   std::string table;
   std::vector<TaskDescription> described;
@@ -340,9 +428,15 @@ ExitCode run_study_contents(const ContentOptions& options) {
     };
     if (std::ranges::none_of(described, moved)) break;
   }
+  const bool damaged = !problems.empty();
+  problems.insert(problems.begin(), own.begin(), own.end());
+  if (options.check) {
+    return check_contents(folder, requested, stored, described, std::move(problems));
+  }
   for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   if (!options.prune) {
     fmt::print("{}", table);
+    if (!own.empty()) return ExitCode::done;  // it is unknown which tasks are requested
     try {
       const StudyConfig present = read_study_config(folder / "study.toml");
       if (!requested ||
@@ -353,7 +447,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
       fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
     }
     if (!requested) return ExitCode::done;
-    fmt::print("{}", missing_text(stored, requested->tasks, !problems.empty()));
+    fmt::print("{}", missing_text(stored, requested->tasks, damaged));
     const auto left = unrequested(stored, requested->tasks);
     fmt::print("\n{}, {}; {} ({}) not requested\n", count_text(stored.size(), "task"),
                bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
@@ -384,17 +478,20 @@ ExitCode run_study_contents(const ContentOptions& options) {
 }
 
 constexpr const char* kStudyAbout =
-    "List the tasks of a study's folder, or remove tasks that are not requested.\n\n"
+    "List or check the tasks of a study's folder, or remove tasks that are not requested.\n\n"
     "Example: rewise study studies/sweep\n\n"
     "A task is the simulation of one network at its temperatures. A study whose sizes, p,\n"
     "temperatures or sampling were edited keeps its earlier tasks.\n"
     "For each lattice, prints the number of tasks for results, of other tasks (pilots, scans,\n"
     "tuning), and of tasks that the last complete run did not request. Then lists requested\n"
-    "tasks that are missing. For a study that was not completed, prints how many tasks are done.";
+    "tasks that are missing. For a study that was not completed, prints how many tasks are done.\n"
+    "--check reads all files that have a digest: task files, their archives, checkpoints and\n"
+    "summary.h5. It computes and changes nothing.";
 
 constexpr const char* kStudyExamples = R"(
 More examples:
   rewise study studies/sweep --list     a row per task
+  rewise study studies/sweep --check    status 0: all files are intact; 65: some are not
   rewise study studies/sweep --prune    remove tasks that are not requested)";
 
 }  // namespace
@@ -407,6 +504,7 @@ void write_requested(const StudyFolder& place, const std::string& command,
   json["command"] = command;
   json["configuration"] = place.hash();
   json["tasks"] = requested;
+  json["digest"] = digest_of({command, place.hash(), requested});
   write_text_file(place.path() / kFile, json.dump(1) + "\n");
 }
 
@@ -441,7 +539,12 @@ AddedCommand add_study_command(CLI::App& program) {
   add_flag(app, "--list", options->list, "list every task, one per line");
   add_flag(app, "--prune", options->prune,
            "remove tasks that the last complete run did not request");
+  add_flag(app, "--check", options->check,
+           "read all files and compare their digests; status 65 if one\nis damaged or missing, "
+           "else 0");
   exclude(app, "--prune", "--list");
+  exclude(app, "--check", "--list");
+  exclude(app, "--check", "--prune");
   return {&app, [options] { return run_study_contents(*options); }};
 }
 

@@ -3,7 +3,8 @@
 //   DIR/tasks.json   "tasks": the id of every task that the last complete run used, with its
 //                    purpose: "graph" (a result uses it), "pilot", "scan", "tune" or
 //                    "abandoned" (of a window of temperatures that was moved);
-//                    "configuration": the hash of that run's configuration; "command"
+//                    "configuration": the hash of that run's configuration; "command";
+//                    "digest": of all these (a file whose digest is wrong is not used)
 //
 // After the grid, the schedule or the temperatures of a study are edited, its folder contains
 // unused tasks. A run reports them at its end. They are kept, in case the edit is reverted, until

@@ -13,12 +13,14 @@
 #include "experiments/console/shared_options.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/count_text.hpp"
+#include "src/base/error.hpp"
 #include "src/results/cells.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/study_need.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
+#include "src/store/syscalls.hpp"
 #include "src/study/ranks.hpp"
 
 namespace rewise {
@@ -103,6 +105,14 @@ void add_study_options(CLI::App& app, StudyOptions& options) {
 }
 
 StudyConfig configure(const StudyOptions& options) {
+  if (folder_exists(options.study)) {
+    const std::filesystem::path own = std::filesystem::path(options.study) / "study.toml";
+    throw Error(ExitCode::usage,
+                fmt::format("'{}' is a folder; give the file of a study{}", options.study,
+                            file_exists(own)
+                                ? fmt::format(", here {} --out {}", own.string(), options.study)
+                                : ""));
+  }
   StudyConfig config = read_study_config(options.study);
   if (!options.device.empty()) {
     check_device_words(options.device, "--device");
@@ -165,19 +175,28 @@ void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
 
 ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely, bool as_json) {
   const StudyNeed need = study_need(config, likely);
+  const bool tree = config.method == TcMethod::tree;
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
   if (as_json) {
     Json list = Json::array();
     for (const Cells& row : need.rows) list.push_back(cells_json(row));
     const Json json{{"tasks", list},
-                    {"disk_bytes", need.disk},
+                    {"disk_bytes", tree ? Json(nullptr) : Json(need.disk)},
                     {"memory_left_bytes", room.bytes},
                     {"memory_limit", room.limit},
-                    {"cpu_seconds", number_json(need.cpu_seconds)},
+                    {"cpu_seconds", tree ? Json(nullptr) : number_json(need.cpu_seconds)},
                     {"threads", need.threads},
-                    {"all_is_known", known && !config.target_error.has_value()}};
+                    {"all_is_known", known && !tree && !config.target_error.has_value()}};
     fmt::print("{}\n", json.dump(2));
+    return ExitCode::done;
+  }
+  if (tree) {
+    fmt::print(
+        "no estimate for method = \"tree\": the tree condition chooses its lattices during the "
+        "study\n(start it with --time-limit; 'rewise study DIR' shows what was done, and the same "
+        "command continues)\n{} leaves {} of memory\n",
+        room.limit, bytes_text(room.bytes));
     return ExitCode::done;
   }
   fmt::print("{}", cells_table(need.rows));

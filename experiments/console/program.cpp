@@ -127,7 +127,12 @@ std::string unexpected(const CLI::App& program, const CLI::App& command) {
   const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& text) {
     return text.size() > 1 && text[0] == '-' && !std::isdigit(static_cast<unsigned char>(text[1]));
   });
+  const bool reads_study = app.get_name() == "tc" || app.get_name() == "sweep";
   if (option == extras.end()) {
+    if (!reads_study && !extras.empty() && extras.front().ends_with(".toml")) {
+      return fmt::format("'{0}' is the file of a study: use 'rewise tc {0}' or 'rewise sweep {0}'",
+                         extras.front());
+    }
     return fmt::format("unexpected argument '{}' ({})", extras.empty() ? "" : extras.front(),
                        app.get_name() == "help" ? "put a word with blanks in quotes"
                                                 : "write lists as 1,2,3, without blanks");
@@ -136,7 +141,6 @@ std::string unexpected(const CLI::App& program, const CLI::App& command) {
   for (const auto* one : app.get_options()) {
     for (const auto& name : one->get_lnames()) names.push_back(name);
   }
-  const bool reads_study = app.get_name() == "tc" || app.get_name() == "sweep";
   std::string advice =
       option_advice(*option, std::vector<std::string_view>(names.begin(), names.end()),
                     reads_study ? study_keys() : std::vector<KeyTable>{});

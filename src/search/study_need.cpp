@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "graphs/graph_io.hpp"
-#include "src/base/error.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/tc_plan.hpp"
 #include "src/settings/device_choice.hpp"
@@ -36,16 +35,10 @@ std::string assumptions(const StudyConfig& config, const LikelyCounts& likely) {
 }  // namespace
 
 StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely) {
-  if (config.method == TcMethod::tree) {
-    throw Error(
-        ExitCode::usage,
-        "--dry-run: no estimate for method = \"tree\", because the tree condition chooses its "
-        "lattices during the study (start it with --time-limit; 'rewise study DIR' shows "
-        "what was done, and the same command continues)");
-  }
   StudyNeed need;
   need.threads = config.threads > 0 ? config.threads : thread_count(0);
   need.cpu_seconds = cpu_seconds(config, likely, need.threads);
+  if (config.method == TcMethod::tree) return need;
   need.assumed = assumptions(config, likely);
   const std::size_t kinds = config.rules.size() * schedules_compared(config);
   const auto add = [&](Cells row, const TaskSpec& spec, std::uint32_t graphs) {

@@ -23,7 +23,7 @@ struct StudyNeed {
   std::string assumed;  // in place of "auto": "schedule 1:1, measure 60"
 };
 
-// Throws Error(usage) if the tree condition alone chooses the lattices. Reads graphs from files.
+// Without rows if the tree condition alone chooses the lattices. Reads graphs from files.
 StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely);
 
 }  // namespace rewise

@@ -34,6 +34,9 @@ std::vector<std::vector<std::uint32_t>> read_extents(const TomlSection& section,
                                fmt::join(dims, ", ")));
     }
   } else {
+    if (node.is_string()) {
+      section.fail("sizes", node, "text where a list of even edges is expected, such as [32, 64]");
+    }
     for (const auto dim : dims) lattices.emplace_back(dim, extent(node));
   }
   for (const auto& extents : lattices) check_extents(extents, section.origin("sizes", node));

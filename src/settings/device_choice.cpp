@@ -122,6 +122,13 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
               fmt::format("{}: {} (usable: {})", origin, why, usable_text(report)));
 }
 
+// "why (advice; more advice)", with brackets once if `why` has advice of its own.
+std::string with_advice(std::string why, std::string_view advice) {
+  const bool has_advice = why.ends_with(')');
+  if (has_advice) why.pop_back();
+  return fmt::format("{}{}{})", why, has_advice ? "; or " : " (", advice);
+}
+
 DeviceChoice choose_automatically(const std::string& why_not, const CudaReport& report,
                                   double cpu_seconds) {
   // Omits the advice in parentheses, which is for users who request a GPU.
@@ -179,8 +186,8 @@ DeviceChoice choose_devices(std::string_view text, EngineKind engine, std::strin
   const std::string& why_not = report.reason_none;
   if (request.kind == Kind::automatic) return choose_automatically(why_not, report, cpu_seconds);
   if (!why_not.empty()) {
-    throw Error(ExitCode::device,
-                fmt::format("{}: {} cannot be used: {} (use cpu or auto)", origin, text, why_not));
+    throw Error(ExitCode::device, fmt::format("{}: {} cannot be used: {}", origin, text,
+                                              with_advice(why_not, "use cpu or auto")));
   }
   if (request.kind == Kind::cuda) {
     return {{cuda_device(std::find_if(report.devices.begin(), report.devices.end(), fit)->index)},

@@ -616,7 +616,7 @@ std::vector<Setting> model_and_sampling() {
        .min_integer = 2,
        .max_integer = kMaxCycles,
        .help = "number of measurements per replica",
-       .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0",
+       .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0 (--dry-run assumes 60)",
        .example = "400",
        .text = [](C c) { return whole_or_auto(c.measure); },
        .option = "--measure"},

@@ -13,7 +13,7 @@
 // configuration of the summary, and a digest of the program (version, revision, its file), the
 // imported graphs, the schedules, the summary, and name, size and time of every finished task. If
 // any of these differs, the study runs as usual and rewrites a damaged summary. The digest does not
-// cover the contents of the task files: delete .finished to read them all again.
+// cover the contents of the task files, which `rewise study DIR --check` reads.
 #pragma once
 
 #include <filesystem>

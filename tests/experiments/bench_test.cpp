@@ -103,7 +103,7 @@ TEST_CASE("bench as a program: table and JSON") {
   const Output table = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --schedule 1:2");
   INFO(table.err);
   REQUIRE(table.status == 0);
-  for (const char* word : {"flips/ns", "us/update", "swendsen-wang", "mix 1:2", "8x8"}) {
+  for (const char* word : {"updates/ns", "us/update", "swendsen-wang", "mix 1:2", "8x8"}) {
     CHECK(table.out.find(word) != std::string::npos);
   }
   const Output first = place.run(kQuick + "--p 0.1 --device cpu --threads 1 --json");

@@ -288,6 +288,23 @@ TEST_CASE("help explains the statuses of the guide with its words, and former na
   }
 }
 
+TEST_CASE("help explains exit statuses as the guide does, and memory") {
+  const Workplace place;
+  std::ifstream file(std::string(REWISE_CONFIGS) + "/../GUIDE.md");
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  for (const char* status : {"0", "64", "65", "69", "70", "73", "74", "75"}) {
+    const Output output = place.run(std::string("help ") + status);
+    INFO(output.err);
+    CHECK(output.status == 0);
+    CHECK(output.out.starts_with(std::string(status) + ": an exit status\n"));
+    CHECK(has(guide, std::string("\n| ") + status + " | "));
+  }
+  CHECK(has(place.run("help 75").out, "meaning     interrupted\n"));
+  CHECK(has(place.run("help 137").out, "killed by signal"));
+  CHECK(place.run("help 63").status == 64);
+  CHECK(has(place.run("help memory").out, "--dry-run"));
+}
+
 TEST_CASE("help of a name of a command and of a key or table shows both") {
   const Workplace place;
   CHECK(place.run("help equilibrate").out ==

@@ -360,6 +360,10 @@ TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
   CHECK(estimate["memory_bytes"] > 0);
   CHECK(estimate["disk_bytes"] == 0);
   CHECK(estimate["cpu_seconds"] > 0);
+  // Also where there is no GPU: then a line on standard error says so.
+  const json of_gpu =
+      parsed(place.run("run --size 64 --temperature 2.3 --device cuda --dry-run --json"));
+  CHECK(of_gpu["device_bytes"] > 0);
   CHECK(parsed(place.run(
       "run --size 64 --temperature 2.3 --schedule auto --dry-run --json"))["cpu_seconds"]
             .is_null());
@@ -385,7 +389,14 @@ TEST_CASE("JSON of a dry run: memory, disk, seconds, tasks") {
   place.write("t.toml",
               "[lattice]\ndim = 2\nsizes = [16, 32]\np = [0.01]\ngraphs = 3\n"
               "[sampling]\nmethod = \"tree\"\n");
-  CHECK(place.run("tc t.toml --dry-run --json").status == 64);
+  const json tree = parsed(place.run("tc t.toml --dry-run --json"));
+  CHECK(tree["tasks"].empty());
+  CHECK(tree["cpu_seconds"].is_null());
+  CHECK(tree["disk_bytes"].is_null());
+  CHECK(tree["all_is_known"] == false);
+  const Output text = place.run("tc t.toml --dry-run");
+  CHECK(text.status == 0);
+  CHECK(text.out.starts_with("no estimate for method = \"tree\""));
 }
 
 TEST_CASE("info --json names version, engines and libraries") {

@@ -75,6 +75,7 @@ class Package(unittest.TestCase):
                      "share/doc/rewise/README.md", "share/doc/rewise/experiments/GUIDE.md",
                      "share/doc/rewise/experiments/cluster/README.md",
                      "share/doc/rewise/analysis/PYTHON.md",
+                     "share/doc/rewise/src/README.md",
                      "share/doc/rewise/src/store/FORMATS.md"):
             self.assertIn(f"./usr/{name}", listed)
         self.assertFalse([name for name in listed if re.search(r"\.(a|hpp|cmake|pyc)$", name)])
@@ -89,7 +90,8 @@ class Package(unittest.TestCase):
     def test_links_of_guides(self):
         """Figures, tables, studies and other guides are in the package; source code is not."""
         doc = self.usr / "share" / "doc" / "rewise"
-        source = re.compile(r"src/(?!store/FORMATS)|tests(?!/bench/RESULTS)|graphs|analysis"
+        source = re.compile(r"src/(?!README|store/FORMATS)|tests(?!/(bench/(RESULTS|gpu_scaling)|"
+                            r"install))|graphs|analysis"
                             r"(?!/(README|PYTHON|SUMMARY|tutorial))|experiments/co(mmands|nsole)")
         absent = []
         for guide in sorted(doc.rglob("*.md")):

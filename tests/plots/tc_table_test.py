@@ -151,11 +151,12 @@ class TcTable(unittest.TestCase):
 
     def test_error_of_a_shift_without_that_of_tc0(self):
         computed = study(3, "add", {1e-6: (None, None, 4.501, 1e-5)}, tc0=4.5)
-        computed["points"][0]["tree"]["tc"]["shift_error"] = 1e-6
+        computed["points"][0]["tree"]["tc"].update(shift_error=1e-6, method="series")
         simulated = study(3, "add", {0.1: (None, None, 4.9, 1e-3)}, tc0=4.5)
         for summary in (computed, simulated):
             summary["best"]["tc0"]["error"] = 9e-6
         rows = tc_table.rows_of([computed, simulated])
+        self.assertEqual([row["method"] for row in rows], ["series", "tree"])
         self.assertEqual(rows[0]["shift_error"], 1e-6)
         self.assertAlmostEqual(rows[1]["shift_error"], math.hypot(1e-3, 9e-6))
         with tempfile.TemporaryDirectory() as folder:

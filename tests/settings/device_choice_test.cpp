@@ -101,6 +101,18 @@ TEST_CASE("cuda and cuda:N choose the named device or end with status 69") {
   CHECK(contains(unfit.text, "cuda:0 (Old) cannot be used: no kernel image"));
 }
 
+TEST_CASE("the advice of a missing device stands in one pair of brackets") {
+  CudaReport report;
+  report.reason_none = "this build has no CUDA code (with the CUDA toolkit: cmake --preset cuda)";
+  const Failure missing =
+      failure([&] { choose_devices("cuda", EngineKind::multispin, "--device", report); });
+  CHECK(missing.text ==
+        "--device: cuda cannot be used: this build has no CUDA code (with the CUDA toolkit: cmake "
+        "--preset cuda; or use cpu or auto)");
+  CHECK(failure([] { choose_devices("cuda", EngineKind::multispin, "--device", none()); }).text ==
+        "--device: cuda cannot be used: no CUDA driver is installed (use cpu or auto)");
+}
+
 TEST_CASE("auto chooses CUDA for every engine") {
   for (const EngineTraits& engine : engine_registry()) {
     CHECK(names(choose_devices("auto", engine.kind, "--device", three())) == "cuda:1");

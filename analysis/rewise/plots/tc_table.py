@@ -37,9 +37,10 @@ COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_err
 def rows_of(summaries):
     """A dict of COLUMNS per (dimension, rule, p > 0); unknown entries are NaN or "". Of all
     studies, the most precise value of each method is taken. Tc is the value of the more precise
-    method. The error of the shift contains that of Tc(0), unless it is known to be less than the
-    error of Tc (`shift_error`), because Tc was computed from Tc(0). The exponent is that of the
-    shift between this p and the next one that is at least 1.5 times as large (kept as next_p)."""
+    method: crossings, tree (simulated) or series (the tree condition by plain_lattice.py). The
+    error of the shift contains that of Tc(0), except for series, where most of it cancels
+    (`shift_error`). The exponent is that of the shift between this p and the next one that is at
+    least 1.5 times as large (kept as next_p)."""
     at, regular = {}, {}
     for summary in summaries:
         lattice = summary["lattice"]
@@ -49,8 +50,9 @@ def rows_of(summaries):
             regular[kind] = tc0
         for point in summary["points"]:
             tree = (point.get("tree") or {}).get("tc")
-            values = {"crossings": (*whole(point.get("tc")), np.nan),
-                      "tree": (*whole(tree), (tree or {}).get("shift_error", np.nan))}
+            values = {"crossings": (*whole(point.get("tc")), np.nan, "crossings"),
+                      "tree": (*whole(tree), (tree or {}).get("shift_error", np.nan),
+                               (tree or {}).get("method", "tree"))}
             have = at.setdefault((*kind, point["p"]), values)
             for method, value in values.items():
                 if np.isfinite(value[1]) and not have[method][1] <= value[1]:
@@ -79,8 +81,8 @@ def summaries_of_table(path):
                                            "error": max(error, before)}}
             crossings, tree = ({"value": number[name], "total_error": number[f"{name}_error"]}
                                for name in ("crossings", "tree"))
-            if row["method"] == "tree" and number["shift_error"] < number["tc_error"]:
-                tree["shift_error"] = number["shift_error"]
+            if row["method"] == "series":
+                tree.update(method="series", shift_error=number["shift_error"])
             summary["points"].append({"p": number["p"], "tc": crossings, "tree": {"tc": tree}})
     return list(found.values())
 
@@ -93,9 +95,9 @@ def rows_of_kind(kind, at, regular):
     rows = []
     for p in sorted(key[2] for key in at if key[:2] == kind and key[2] > 0):
         values = at[(*kind, p)]
-        (c, c_error, _), (t, t_error, _) = values["crossings"], values["tree"]
-        method = min(values, key=lambda name: np.nan_to_num(values[name][1], nan=np.inf))
-        tc, error, shift_error = values[method]
+        (c, c_error, *_), (t, t_error, *_) = values["crossings"], values["tree"]
+        tc, error, shift_error, method = min(
+            values.values(), key=lambda value: np.nan_to_num(value[1], nan=np.inf))
         if not shift_error < error:
             shift_error = np.hypot(error, regular[1])
         rows.append({"dim": kind[0], "rule": kind[1], "p": p, "crossings": c,
@@ -140,6 +142,8 @@ def as_markdown(rows):
         for row in group:
             cells = [with_error(row[name], row[f"{name}_error"]) if np.isfinite(row[name]) else "-"
                      for name in ("crossings", "tree", "tc", "shift", "exponent")]
+            if row["method"] == "series":
+                cells[1] += " s"
             z = f"{row['z']:+.1f}" if np.isfinite(row["z"]) else "-"
             out.append("| " + " | ".join([f"{row['p']:.4g}", *cells[:2], z, *cells[2:]]) + " |")
         out.append("")
