@@ -353,8 +353,7 @@ void Tuner::report(const RaceResult& race) {
       setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2 &&
       ergodicity_problem(*graph_).isolated > 1) {
     result_.warnings.push_back(
-        "the best candidate has Metropolis sweeps only, in which sites without bonds flip every "
-        "time "
+        "the best candidate has Metropolis sweeps only, in which sites without bonds always flip "
         "and so stay aligned: use --local glauber, or the best schedule with cluster updates");
   }
   if (!note_) return;
