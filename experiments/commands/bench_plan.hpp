@@ -17,7 +17,7 @@ struct BenchOptions : ModelOptions {
   std::string engine, update, device = "all", size = "256", p = "0,0.01,0.1", temperature;
   std::string replicas, systems, graphs = "1", schedule;
   std::string seconds = "0.1s", share_route = "auto";
-  MethodWords methods;
+  MethodTexts methods;
   bool json = false, share_ranks = false;
 };
 

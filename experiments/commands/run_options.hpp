@@ -17,7 +17,7 @@ struct RunOptions : LatticeOptions, ModelOptions {
   TaskRequest task;
   std::uint64_t seed = 1, threads = 0, seed_tile = 0;
   GraphFileOptions reading;
-  MethodWords methods;
+  MethodTexts methods;
   std::string graph, temperature, schedule = "1:1", device = "auto", local = "auto";
   bool staggered = false;
   std::string flip = number_text(FewCluster{}.flip);

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "src/study/study_state.hpp"
+#include "src/study/study_folder.hpp"
 
 namespace rewise {
 

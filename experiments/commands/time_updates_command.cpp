@@ -80,7 +80,7 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
   EngineOptions options;
   options.device = timing.at("device");
   options.threads = 1;
-  MethodWords words;
+  MethodTexts words;
   for (const auto& [key, option] :
        {std::pair("wolff_method", "--wolff-method"), std::pair("label_method", "--label-method"),
         std::pair("tile", "--tile")}) {

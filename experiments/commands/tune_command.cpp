@@ -71,7 +71,7 @@ struct TuneOptions : LatticeOptions, ModelOptions {
   GraphFileOptions reading;
   std::string graph, temperature, device = "auto", local = "auto", cluster = "auto";
   std::string candidates, budget = "30s", out, study;
-  MethodWords methods;
+  MethodTexts methods;
   bool json = false, plots = true, keep_all = false, overwrite = false;
 };
 

@@ -156,7 +156,7 @@ void add_model_options(CLI::App& app, ModelOptions& o) {
   }
 }
 
-void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind) {
+void add_method_options(CLI::App& app, MethodTexts& words, MethodHelp kind) {
   for (const EngineTraits& engine : engine_registry()) {
     const MethodSet* const own = factory(engine.kind).methods;
     if (own == nullptr) continue;

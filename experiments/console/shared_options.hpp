@@ -82,7 +82,7 @@ void add_graph_file_options(CLI::App& app, GraphFileOptions& options, const char
 ReadOptions read_options(const GraphFileOptions& options, bool weights);
 
 struct ModelOptions {
-  ModelWords model = Model{}.words();
+  ModelTexts model = Model{}.words();
 };
 
 // The options of the keys of [model]: --model, --q, couplings and fields.
@@ -97,7 +97,7 @@ void note_couplings_of_run(const std::string& path, const Model& model);
 // of words, with one row of output per word. as_run: one word, and help that refers to that of
 // `run`.
 enum class MethodHelp { full, lists, as_run };
-void add_method_options(CLI::App& app, MethodWords& words, MethodHelp kind);
+void add_method_options(CLI::App& app, MethodTexts& words, MethodHelp kind);
 
 // --share-ranks and --share-route: the ranks of one mpirun share the lattice of every replica
 // (shared_ranks.hpp).

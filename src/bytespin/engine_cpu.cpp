@@ -16,7 +16,7 @@
 #endif
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/bytespin_engine.hpp"
-#include "src/bytespin/couplings/coupled_engine.hpp"
+#include "src/bytespin/interactions/interaction_engine.hpp"
 #include "src/bytespin/local/local.hpp"
 #include "src/bytespin/local/observe.hpp"
 #include "src/bytespin/methods.hpp"
@@ -254,8 +254,8 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
     throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
                                              options.threads));
   }
-  const bool coupled = !spec.model.is_ferromagnet() || spec.exchange;
-  if (coupled && !options.devices.empty()) {
+  const bool interacting = !spec.model.is_ferromagnet() || spec.exchange;
+  if (interacting && !options.devices.empty()) {
     throw Error(
         ExitCode::usage,
         "several devices cannot share replicas with couplings, fields or replica exchange (use one "
@@ -263,7 +263,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   }
   if (options.device >= 0 || !options.devices.empty()) {
 #if defined(REWISE_HAVE_CUDA)
-    if (coupled) return make_coupled_cuda_engine(graph, spec, options);
+    if (interacting) return make_interaction_cuda_engine(graph, spec, options);
     if (!options.devices.empty()) return make_bytespin_on_threads(graph, spec, options);
     return make_cuda_engine(graph, spec, options);
 #else
@@ -274,7 +274,7 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
   if (const std::string why = kMethods.why_not(options.methods, false, false); !why.empty()) {
     throw Error(ExitCode::usage, why);
   }
-  if (coupled) return make_coupled_engine(graph, spec, options);
+  if (interacting) return make_interaction_engine(graph, spec, options);
   return std::make_unique<CpuEngine>(graph, spec, options);
 }
 

@@ -28,7 +28,7 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::bytespin, load);
   const double derived =
       12 * s.ends + 0.375 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
-  if (load.coupled) {
+  if (load.has_interactions) {
     // Couplings, fields and the sites by colour; per update in progress a queue, trees and marks.
     const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;
     const double replicas = load.temperatures * load.replicas;

@@ -72,12 +72,12 @@ std::vector<MethodOption> options() {
        true}};
 }
 
-std::string word_of(const MethodWords& words, const char* option) {
+std::string word_of(const MethodTexts& words, const char* option) {
   const auto found = words.find(option);
   return found == words.end() ? std::string() : found->second;
 }
 
-std::uint32_t tile_of(const MethodWords& words) {
+std::uint32_t tile_of(const MethodTexts& words) {
   const std::string word = word_of(words, kTile);
   const auto tile = whole_number(word.empty() ? "0" : word);
   if (tile && *tile <= kMaxTile) return static_cast<std::uint32_t>(*tile);
@@ -85,7 +85,7 @@ std::uint32_t tile_of(const MethodWords& words) {
                                            kMinTile, kMaxTile));
 }
 
-UpdateMethods parse(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim) {
+UpdateMethods parse(const MethodTexts& words, std::optional<ClusterUpdate> cluster, int dim) {
   UpdateMethods methods;
   const std::string wolff = word_of(words, kWolff);
   if (!wolff.empty() && cluster && *cluster != ClusterUpdate::wolff) {

@@ -30,8 +30,8 @@ struct GraphSizes {
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
-  bool coupled = false;   // with couplings, fields or replica exchange
-  bool in_field = false;  // with fields
+  bool has_interactions = false;  // with couplings, fields or replica exchange
+  bool in_field = false;          // with fields
   bool random_field = false;
   std::uint32_t cluster_per_cycle = 0;
   ClusterUpdate cluster = ClusterUpdate::wolff;
@@ -63,7 +63,7 @@ struct MethodOption {
   bool is_detail = false;  // a detail of another choice; `tune` does not offer it
 };
 // Word by option; "" is the engine's default.
-using MethodWords = std::map<std::string, std::string>;
+using MethodTexts = std::map<std::string, std::string>;
 
 // The methods of a cluster update, with their name ("" for the default).
 struct MethodChoice {
@@ -77,7 +77,7 @@ struct MethodChoice {
 struct MethodSet {
   std::vector<MethodOption> (*options)();
   // `cluster`: the cluster update, if it is known; dim = 0: no lattice.
-  UpdateMethods (*parse)(const MethodWords& words, std::optional<ClusterUpdate> cluster, int dim);
+  UpdateMethods (*parse)(const MethodTexts& words, std::optional<ClusterUpdate> cluster, int dim);
   // Every method in the lists of words, with the cluster update to which it belongs.
   std::vector<MethodChoice> (*choices)(const std::map<std::string, std::vector<std::string>>& lists,
                                        int dim);

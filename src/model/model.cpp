@@ -54,14 +54,14 @@ std::string_view to_string(LocalUpdate update) {
   return kLocalUpdates[static_cast<std::size_t>(update)];
 }
 
-ModelWords Model::words() const {
-  ModelWords words = interactions.words();
+ModelTexts Model::words() const {
+  ModelTexts words = interactions.words();
   words["name"] = to_string(kind);
   words["q"] = fmt::format("{}", q);
   return words;
 }
 
-Model parse_model(const ModelWords& words, const ModelWords& origin) {
+Model parse_model(const ModelTexts& words, const ModelTexts& origin) {
   Model model;
   const auto word = [&](const char* key) {
     const auto found = words.find(key);

@@ -25,7 +25,7 @@ inline constexpr std::string_view kLocalUpdates[] = {"metropolis", "glauber"};
 inline constexpr const char* kModelKeys[] = {
     "name",          "q",     "couplings",    "on",         "negative", "shortcut_strength",
     "coupling_seed", "field", "field_random", "field_width"};
-using ModelWords = std::map<std::string, std::string>;
+using ModelTexts = std::map<std::string, std::string>;
 
 struct Model {
   ModelKind kind = ModelKind::ising;
@@ -39,7 +39,7 @@ struct Model {
   // Throws Error(usage) if q is out of range.
   void check() const;
   // The name, q, and all other keys that differ from their default.
-  ModelWords words() const;
+  ModelTexts words() const;
 
   // The energy difference between a bond of unequal spins and one of equal spins.
   int bond_energy() const { return is_potts() ? 1 : 2; }
@@ -93,7 +93,7 @@ std::string_view to_string(LocalUpdate update);
 // Missing keys take their default values. Throws Error(usage) for unknown words, with the nearest
 // known one, and for a q that is invalid for the model. `origin`: the option or the position of
 // each key.
-Model parse_model(const ModelWords& words, const ModelWords& origin);
+Model parse_model(const ModelTexts& words, const ModelTexts& origin);
 // Throws Error(usage) as above; `origin` is an option or a key.
 LocalUpdate parse_local_update(std::string_view text, std::string_view origin);
 

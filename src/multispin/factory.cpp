@@ -36,14 +36,14 @@ bool grows(const EngineLoad& load) {
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
-  if (load.coupled) bytes += s.sites;           // signs
+  if (load.has_interactions) bytes += s.sites;  // signs
   if (load.random_field) bytes += 8 * s.sites;  // masks of sites of field -h
   if (labels(load)) {
-    const double masks = load.coupled ? 2 : 1;  // present bonds, negative ones
+    const double masks = load.has_interactions ? 2 : 1;  // present bonds, negative ones
     bytes += masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
   }
   if (!grows(load)) return bytes;
-  const double signs = load.coupled ? s.sites + 4 * s.rewired : 0;
+  const double signs = load.has_interactions ? s.sites + 4 * s.rewired : 0;
   return bytes + signs + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
 }
@@ -60,7 +60,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
     bytes += at_once * (4 * planes * s.sites + 4 * s.rewired) + threads * label * s.sites;
   }
   if (!grows(load)) return bytes;
-  const double queue = load.coupled ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
+  const double queue =
+      load.has_interactions ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
   return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
@@ -104,7 +105,7 @@ double device_working(const EngineLoad& load) {
   const double groups = word_groups(load);
   const double tables = groups * (t.tiles * (multispin::kLabelTileSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
-                        (load.coupled ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
+                        (load.has_interactions ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
                         4 * weights + pair_tables(load);
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
   if (load.houdayer) return tables + (grows(load) ? wolff : 0);
@@ -121,7 +122,7 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::multispin, load);
   // Host memory is what the engine needs besides the spins, which are on the device.
   return {held(load, s) - state, state,
-          (load.coupled ? 3 : 2) * state + (load.random_field ? 12 : 4) * s.sites +
+          (load.has_interactions ? 3 : 2) * state + (load.random_field ? 12 : 4) * s.sites +
               64 * s.modified + 24 * s.rewired + device_working(load)};
 }
 

@@ -153,7 +153,7 @@ SharedGraph with_weights(const SharedGraph& self, const std::optional<Numbers>& 
 
 // A copy of the graph whose weights are the couplings and fields of a model. `words`: settings of
 // the model by key.
-SharedGraph weighted(const SharedGraph& self, const ModelWords& words) {
+SharedGraph weighted(const SharedGraph& self, const ModelTexts& words) {
   const Model model = given_model(words, SettingNames::arguments());
   SharedGraph shared;
   LongCall().run([&](const Listener&) {

@@ -32,7 +32,7 @@ struct Settings {
   std::optional<TemperatureRange> range;  // in place of temperatures; only with exchange
   std::string device = "auto";
   std::uint64_t threads = 0;
-  MethodWords methods;
+  MethodTexts methods;
   std::string out;  // path of the task file; "": none
 };
 

@@ -28,11 +28,11 @@ Settings settings_of(const nb::dict& given) {
   }
   take("exchange", task.exchange);
   take("houdayer", task.houdayer);
-  ModelWords model;
+  ModelTexts model;
   take("model", model["name"]);
   if (given.contains("q")) model["q"] = std::to_string(nb::cast<std::uint64_t>(given["q"]));
   if (given.contains("interactions")) {  // words by key, as rewise/couplings.py makes them
-    for (const auto& [key, word] : nb::cast<ModelWords>(given["interactions"])) {
+    for (const auto& [key, word] : nb::cast<ModelTexts>(given["interactions"])) {
       model[key] = word;
     }
   }

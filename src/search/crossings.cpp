@@ -165,12 +165,12 @@ class CrossingsCriterion final : public WindowCriterion {
     return {ordered ? *root : x(steepest), ordered};
   }
 
-  TcWindow first_window(const PointData& point, std::size_t, double sites,
+  TcWindow first_window(const TcData& point, std::size_t, double sites,
                         const TcWindow& last) const override {
     return around(last.centre, false, point.p, sites);
   }
 
-  WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
+  WindowDecision decide(const TcData& point, std::size_t size, const TcWindow& window,
                         int move) const override {
     const SizeSamples &small = point.sizes[size - 1].samples, &large = point.sizes[size].samples;
     WindowShift wanted = wanted_shift(point.p, small, large, window.centre, window.half_width);
@@ -189,7 +189,7 @@ class CrossingsCriterion final : public WindowCriterion {
   }
 
   // Does not apply to sizes that a target added: the previous size then has all its graphs.
-  std::optional<TcWindow> follow(const PointData& point, std::size_t size,
+  std::optional<TcWindow> follow(const TcData& point, std::size_t size,
                                  const TcWindow& window) const override {
     const SizeSamples& before = point.sizes[size - 1].samples;
     const double middle = 0.5 * (before.grid(0) + before.grid(before.grid.size() - 1));
@@ -203,7 +203,7 @@ class CrossingsCriterion final : public WindowCriterion {
   bool windows_last() const override { return true; }
   int most_moves() const override { return kMaxMoves; }
 
-  void give_up(PointData& point, const std::string& size) const override {
+  void give_up(TcData& point, const std::string& size) const override {
     point.window = fmt::format(
         "{}: no temperature window was found that has the crossing well inside; give "
         "sampling.temperatures",

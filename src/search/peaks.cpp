@@ -93,7 +93,7 @@ class PeaksCriterion final : public WindowCriterion {
 
   // The width is at most that of the previous size, whose window may have narrowed, scaled by
   // N^(-1/2).
-  TcWindow first_window(const PointData& point, std::size_t size, double sites,
+  TcWindow first_window(const TcData& point, std::size_t size, double sites,
                         const TcWindow& last) const override {
     const double usual = half_window(config_, last.centre, point.p, sites);
     const double before =
@@ -102,7 +102,7 @@ class PeaksCriterion final : public WindowCriterion {
     return {last.centre, round_to_digits(std::min(usual, before), 2), false};
   }
 
-  WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
+  WindowDecision decide(const TcData& point, std::size_t size, const TcWindow& window,
                         int) const override {
     const SizeSamples& samples = point.sizes[size].samples;
     const PeakPositions found = peak_positions(samples);
@@ -126,7 +126,7 @@ class PeaksCriterion final : public WindowCriterion {
   bool windows_last() const override { return false; }  // they narrow
   int most_moves() const override { return kMaxPeakMoves; }
 
-  void give_up(PointData& point, const std::string& size) const override {
+  void give_up(TcData& point, const std::string& size) const override {
     point.warnings.push_back(
         fmt::format("{}: no temperature window was found that has the peaks well inside", size));
   }

@@ -147,10 +147,10 @@ std::string file_of(const StudyConfig& config, const std::string& kind, const Po
 
 }  // namespace
 
-std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
+std::string tc_resamples(const StudyConfig& config, const std::vector<TcData>& points,
                          const TcResult& result, const std::vector<TreePoint>& tree) {
   const auto more = [&](h5::Group& point, std::size_t k) {
-    const PointResult& found = result.points[k];
+    const TcPointResult& found = result.points[k];
     // Rejected numbers are omitted, as in summary.json.
     if (found.accepted()) write_extrapolation(point, "tc", found.tc);
     if (found.accepted()) write_extrapolation(point, "binder_limit", found.binder);

@@ -36,7 +36,7 @@
 namespace rewise {
 
 // Bytes of the file. `tree`: one element per point, or empty.
-std::string tc_resamples(const StudyConfig& config, const std::vector<PointData>& points,
+std::string tc_resamples(const StudyConfig& config, const std::vector<TcData>& points,
                          const TcResult& result, const std::vector<TreePoint>& tree);
 std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);
 

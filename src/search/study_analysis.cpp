@@ -8,11 +8,11 @@
 #include "src/base/error.hpp"
 #include "src/search/glass_report.hpp"
 #include "src/search/peaks.hpp"
+#include "src/search/peaks_analysis.hpp"
 #include "src/search/resamples.hpp"
 #include "src/search/sweep_report.hpp"
 #include "src/search/sweep_search.hpp"
 #include "src/search/task_runner.hpp"
-#include "src/search/tc_potts.hpp"
 #include "src/search/tc_report.hpp"
 #include "src/search/tree_search.hpp"
 #include "src/settings/parse.hpp"
@@ -47,16 +47,16 @@ StudyOutcome glass_outcome(const StudyConfig& config, const std::vector<SweepPoi
           glass_csv(points), sweep_resamples(config, points)};
 }
 
-StudyOutcome peaks_outcome(const StudyConfig& config, std::vector<PointData> data) {
-  const std::vector<PottsPoint> points = peaks_of(config, std::move(data));
+StudyOutcome peaks_outcome(const StudyConfig& config, std::vector<TcData> data) {
+  const std::vector<PeaksResult> points = peaks_of(config, std::move(data));
   return {peaks_summary(config, points), peaks_text(config, points), peaks_csv(config, points),
           peaks_points_csv(points)};
 }
 
 StudyAnalysis peaks_study(const StudyConfig& config) {
   return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {
-    std::vector<PointData> data =
-        search_tc(study, stop, progress, {}, [&](const std::vector<PointData>& finished) {
+    std::vector<TcData> data =
+        search_tc(study, stop, progress, {}, [&](const std::vector<TcData>& finished) {
           early.print([&] { return peaks_outcome(config, finished); });
         });
     return study.study_folder().leads() ? peaks_outcome(config, std::move(data)) : StudyOutcome{};
@@ -74,11 +74,11 @@ class IsingTc {
     // Schedules are chosen by timings, which no other work should disturb.
     const bool beside = by_tree() && method_ == TcMethod::both && config_.schedule.has_value();
     const auto by_crossings = [&] {
-      const auto interim = [&](const std::vector<PointData>& so_far) {
+      const auto interim = [&](const std::vector<TcData>& so_far) {
         early.write([&] { return outcome(so_far, beside ? std::vector<TreePoint>() : tree_); });
       };
       points_ = search_tc(study, stop, progress, interim,
-                          [&](const std::vector<PointData>& finished) { points_ = finished; });
+                          [&](const std::vector<TcData>& finished) { points_ = finished; });
     };
     const auto by_bare_lattices = [&] {
       tree_ = search_tree(study, stop, progress,
@@ -106,8 +106,8 @@ class IsingTc {
 
   // The points of the crossings, and one without sizes for each other p that the tree condition has
   // reached.
-  std::vector<PointData> with_points_of_tree() const {
-    std::vector<PointData> all;
+  std::vector<TcData> with_points_of_tree() const {
+    std::vector<TcData> all;
     for (const double p : config_.p) {
       const auto same = [p](const auto& point) { return point.p == p; };
       if (const auto at = std::ranges::find_if(points_, same); at != points_.end()) {
@@ -119,7 +119,7 @@ class IsingTc {
     return all;
   }
 
-  StudyOutcome outcome(const std::vector<PointData>& points,
+  StudyOutcome outcome(const std::vector<TcData>& points,
                        const std::vector<TreePoint>& tree) const {
     const TcResult result = analyse_tc(config_, points);
     TreeResult joined;
@@ -134,7 +134,7 @@ class IsingTc {
   StudyConfig config_;
   const std::string why_no_tree_;  // why the tree condition does not apply, or ""
   const TcMethod method_;
-  std::vector<PointData> points_;
+  std::vector<TcData> points_;
   std::vector<TreePoint> tree_;
 };
 

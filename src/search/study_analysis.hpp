@@ -34,8 +34,8 @@ using StudyAnalysis = std::function<StudyOutcome(Study& study, const StopToken& 
                                                  Progress& progress, const EarlyResults& early)>;
 
 // `config` comes from tc_config() (tc_search.hpp). The method is crossings of U (tc_search.hpp) or,
-// for Potts models, peaks (tc_potts.hpp); the tree condition (tree_search.hpp); both; or crossings
-// of overlaps (glass_tc.hpp).
+// for Potts models, peaks (peaks_analysis.hpp); the tree condition (tree_search.hpp); both; or
+// crossings of overlaps (glass_tc.hpp).
 StudyAnalysis tc_study(const StudyConfig& config);
 
 // Throws Error(usage), with the name of the file, if a key is for `tc` only, or if graphs from

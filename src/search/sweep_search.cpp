@@ -65,7 +65,7 @@ std::string round_trip_warning(const SizeData& size) {
 }
 
 // Warns if Metropolis sweeps are not ergodic on a graph from a file; "" if they are.
-std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
+std::string ergodicity_warning(const SweepState& work, const SizeData& size,
                                const StudyConfig& config) {
   TaskSpec spec;
   spec.imported = work.imported;
@@ -77,7 +77,7 @@ std::string ergodicity_warning(const SweepWork& work, const SizeData& size,
 }
 
 // Computes the averages over the graphs so far, and warnings.
-void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
+void average(SweepState& work, std::size_t k, const StudyConfig& config) {
   SweepPoint& point = work.point;
   const SizeData& size = point.sizes[k];
   const bool one = size.samples.graphs.size() == 1;
@@ -115,10 +115,10 @@ void average(SweepWork& work, std::size_t k, const StudyConfig& config) {
   }
 }
 
-std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig& config,
+std::vector<SweepPoint> averaged(std::vector<SweepState> works, const StudyConfig& config,
                                  SweepGoal goal) {
   std::vector<SweepPoint> points;
-  for (SweepWork& work : works) {
+  for (SweepState& work : works) {
     for (std::size_t k = 0; k < work.point.sizes.size(); ++k) average(work, k, config);
     SweepPoint& point = work.point;
     StudyConfig own = config;
@@ -137,8 +137,8 @@ std::vector<SweepPoint> averaged(std::vector<SweepWork> works, const StudyConfig
 }
 
 // Keeps measured graphs only, and sizes of several graphs only if two or more are measured.
-std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
-  for (SweepWork& work : works) {
+std::vector<SweepState> finished_part(std::vector<SweepState> works) {
+  for (SweepState& work : works) {
     auto& sizes = work.point.sizes;
     for (std::size_t k = sizes.size(); k-- > 0;) {
       const std::size_t least = sizes[k].samples.graphs.size() > 1 ? 2 : 1;
@@ -151,7 +151,7 @@ std::vector<SweepWork> finished_part(std::vector<SweepWork> works) {
       }
     }
   }
-  std::erase_if(works, [](const SweepWork& work) { return work.point.sizes.empty(); });
+  std::erase_if(works, [](const SweepState& work) { return work.point.sizes.empty(); });
   return works;
 }
 
@@ -166,14 +166,14 @@ class Sweep {
 
   std::vector<SweepPoint> run(const SweepInterim& interim) {
     std::size_t most = 0;
-    for (const SweepWork& work : tasks_.works) most = std::max(most, work.point.sizes.size());
+    for (const SweepState& work : tasks_.works) most = std::max(most, work.point.sizes.size());
     for (std::size_t k = 0; k < most; ++k) {
-      std::vector<SweepWork*> now;
-      for (SweepWork& work : tasks_.works) {
+      std::vector<SweepState*> now;
+      for (SweepState& work : tasks_.works) {
         if (k < work.point.sizes.size()) now.push_back(&work);
       }
       if (config_.temperatures.empty()) scan(now, k);
-      for (SweepWork* work : now) tune_schedule(*work, k);
+      for (SweepState* work : now) tune_schedule(*work, k);
       choose_plans(now, k);
       fill(now, k);
     }
@@ -182,14 +182,14 @@ class Sweep {
   }
 
  private:
-  void stage(const char* what, const std::vector<SweepWork*>& works, std::size_t k) {
+  void stage(const char* what, const std::vector<SweepState*>& works, std::size_t k) {
     tasks_.stage(fmt::format("{} {}", what, size_text(works.front()->point.sizes[k])));
   }
 
-  void scan(const std::vector<SweepWork*>& works, std::size_t k) {
+  void scan(const std::vector<SweepState*>& works, std::size_t k) {
     stage("temperature scan of", works, k);
     std::vector<ScanJob> jobs;
-    for (SweepWork* work : works) {
+    for (SweepState* work : works) {
       const SizeData& size = work->point.sizes[k];
       jobs.push_back(
           {scan_plan(size.plan, work->range, size.samples.sites), tasks_.job(*work, k).task});
@@ -198,7 +198,7 @@ class Sweep {
     for (std::size_t i = 0; i < works.size(); ++i) place_window(*works[i], k, scans[i]);
   }
 
-  void place_window(SweepWork& work, std::size_t k, const ScanResult& scan) {
+  void place_window(SweepState& work, std::size_t k, const ScanResult& scan) {
     SizeData& size = work.point.sizes[k];
     if (config_.temperature_range) {
       size.plan.temperatures =
@@ -233,7 +233,7 @@ class Sweep {
   }
 
   // Chooses schedule = "auto", at the middle temperature.
-  void tune_schedule(SweepWork& work, std::size_t k) {
+  void tune_schedule(SweepState& work, std::size_t k) {
     if (work.point.schedule || work.imported != nullptr) return;
     SizePlan likely = work.point.sizes[k].plan;
     likely.equilibrate = config_.equilibrate.value_or(kLikelySweep.equilibrate);
@@ -243,12 +243,12 @@ class Sweep {
   }
 
   // Determines equilibration, cycles per measurement and number of measurements.
-  void choose_plans(const std::vector<SweepWork*>& works, std::size_t k) {
+  void choose_plans(const std::vector<SweepState*>& works, std::size_t k) {
     if (!config_.equilibrate || !config_.every) {
       stage("times of", works, k);
       tasks_.find_times(jobs_of(works, k), tasks_.seconds_from(k));
     }
-    for (SweepWork* work : works) {
+    for (SweepState* work : works) {
       SizePlan& plan = work->point.sizes[k].plan;
       if (config_.equilibrate) plan.equilibrate = *config_.equilibrate;
       if (config_.every) plan.every = *config_.every;
@@ -258,22 +258,22 @@ class Sweep {
   }
 
   // Measures the initial graphs of size k.
-  void fill(const std::vector<SweepWork*>& works, std::size_t k) {
+  void fill(const std::vector<SweepState*>& works, std::size_t k) {
     stage("graphs of", works, k);
     const std::vector<SizeJob> jobs = jobs_of(works, k);
     tasks_.expect(tasks_.seconds_to_fill(jobs), tasks_.seconds_from(k + 1));
     tasks_.fill(jobs);
   }
 
-  std::vector<SizeJob> jobs_of(const std::vector<SweepWork*>& works, std::size_t k) {
+  std::vector<SizeJob> jobs_of(const std::vector<SweepState*>& works, std::size_t k) {
     std::vector<SizeJob> jobs;
-    for (SweepWork* work : works) jobs.push_back(tasks_.job(*work, k));
+    for (SweepState* work : works) jobs.push_back(tasks_.job(*work, k));
     return jobs;
   }
 
   // The sizes of a point whose errors have a common target: one size or, for T_SG, all of them.
   struct Open {
-    SweepWork* work = nullptr;
+    SweepState* work = nullptr;
     std::size_t first = 0;  // of the sizes
     RoundStep step = {};
     std::vector<std::uint32_t> graphs = {};  // of each of them in the next round
@@ -283,7 +283,7 @@ class Sweep {
   // Runs rounds until every target is reached or cannot be.
   void run_target(const SweepInterim& interim) {
     std::vector<Open> open;
-    for (SweepWork& work : tasks_.works) {
+    for (SweepState& work : tasks_.works) {
       if (goal_ == SweepGoal::glass_tc) {
         work.point.glass.emplace().target.emplace().requested = *config_.target_error;
         open.push_back({&work});

@@ -100,7 +100,7 @@ SweepTasks::SweepTasks(Study& study, const StopToken& stop, Progress& progress)
 
 void SweepTasks::open(int dim, Rule rule, const std::optional<Schedule>& schedule, double p,
                       const std::string& label) {
-  SweepWork work;
+  SweepState work;
   work.point = {dim, rule, schedule, p, label, {}, {}, {}, {}, {}, {}, {}};
   work.range = range_of(scan_range(dim, rule, p, config().model));
   for (std::size_t k = 0; k < config().sizes.size(); ++k) {
@@ -128,7 +128,7 @@ Range SweepTasks::range_of(Range automatic) const {
 void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std::string& name,
                             const std::optional<Schedule>& schedule, const std::string& label) {
   if (!schedule) check_compares_schedules(*graph, "sampling.schedule");
-  SweepWork work;
+  SweepState work;
   work.point = {0, Rule::imported, schedule, 0, label, {}, {}, {}, {}, {}, {}, {}};
   work.range = range_of({});
   work.imported = graph;
@@ -146,7 +146,7 @@ void SweepTasks::open_graph(const std::shared_ptr<const Graph>& graph, const std
   works.push_back(std::move(work));
 }
 
-PlannedTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t graph,
+PlannedTask SweepTasks::task_of(SweepState& work, std::size_t size, std::uint32_t graph,
                                 const SizePlan& plan, const std::string& purpose) const {
   const SizeData& data = work.point.sizes[size];
   const std::string name = purpose == "graph" ? "sweep" : purpose;
@@ -173,7 +173,7 @@ PlannedTask SweepTasks::task_of(SweepWork& work, std::size_t size, std::uint32_t
   return task;
 }
 
-std::vector<PlannedTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t size,
+std::vector<PlannedTask> SweepTasks::tasks_of_graph(SweepState& work, std::size_t size,
                                                     std::uint32_t graph) const {
   const SizePlan& plan = work.point.sizes[size].plan;
   const auto& lists = config().temperature_tasks;
@@ -198,11 +198,11 @@ std::vector<PlannedTask> SweepTasks::tasks_of_graph(SweepWork& work, std::size_t
   return tasks;
 }
 
-SizeJob SweepTasks::job(SweepWork& work, std::size_t size) {
+SizeJob SweepTasks::job(SweepState& work, std::size_t size) {
   return job(work, size, work.graphs[size]);
 }
 
-SizeJob SweepTasks::job(SweepWork& work, std::size_t size, std::uint32_t graphs) {
+SizeJob SweepTasks::job(SweepState& work, std::size_t size, std::uint32_t graphs) {
   SizeJob job;
   job.size = &work.point.sizes[size];
   job.p = work.point.p;
@@ -222,7 +222,7 @@ SizeJob SweepTasks::job(SweepWork& work, std::size_t size, std::uint32_t graphs)
 
 double SweepTasks::seconds_from(std::size_t size) const {
   double seconds = 0;
-  for (const SweepWork& work : works) {
+  for (const SweepState& work : works) {
     for (std::size_t other = size; other < work.point.sizes.size(); ++other) {
       const double sites = work.point.sizes[other].samples.sites;
       // The estimate does not depend on the schedule, so any p will do for the likely plan.

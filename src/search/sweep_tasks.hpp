@@ -11,7 +11,7 @@
 namespace rewise {
 
 // A point in progress.
-struct SweepWork {
+struct SweepState {
   SweepPoint point;
   std::vector<std::uint32_t> graphs;                   // [size], initial number
   std::vector<std::vector<TemperatureResult>> single;  // [size], for sizes with one graph
@@ -25,14 +25,14 @@ class SweepTasks : public TaskRunner {
  public:
   SweepTasks(Study& study, const StopToken& stop, Progress& progress);
 
-  std::vector<SweepWork> works;  // in the order dimension, rule, schedule, p
+  std::vector<SweepState> works;  // in the order dimension, rule, schedule, p
 
-  PlannedTask task_of(SweepWork& work, std::size_t size, std::uint32_t graph, const SizePlan& plan,
+  PlannedTask task_of(SweepState& work, std::size_t size, std::uint32_t graph, const SizePlan& plan,
                       const std::string& purpose) const;
 
   // A size of a point with its initial number of graphs, or `graphs`.
-  SizeJob job(SweepWork& work, std::size_t size);
-  SizeJob job(SweepWork& work, std::size_t size, std::uint32_t graphs);
+  SizeJob job(SweepState& work, std::size_t size);
+  SizeJob job(SweepState& work, std::size_t size, std::uint32_t graphs);
 
   // Estimated seconds of the graphs of all sizes from index `size` on. None of them may have
   // started.
@@ -46,7 +46,7 @@ class SweepTasks : public TaskRunner {
   // The temperatures of the first scan.
   Range range_of(Range automatic) const;
   // Tasks of one graph: one, or more if temperatures were added.
-  std::vector<PlannedTask> tasks_of_graph(SweepWork& work, std::size_t size,
+  std::vector<PlannedTask> tasks_of_graph(SweepState& work, std::size_t size,
                                           std::uint32_t graph) const;
 };
 

@@ -1,5 +1,4 @@
 #include "src/search/tc_analysis.hpp"
-#include "analysis/scaling/regular_lattice.hpp"
 
 #include <fmt/format.h>
 
@@ -42,7 +41,7 @@ bool cubic_shape(const std::vector<SizeData>& sizes) {
   });
 }
 
-void find_crossings(const StudyConfig& config, const PointData& point, PointResult& result) {
+void find_crossings(const StudyConfig& config, const TcData& point, TcPointResult& result) {
   std::vector<std::vector<JackknifeCurve>> curves;
   result.crossings = crossings_of(config, point, false, &curves);
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {
@@ -54,7 +53,7 @@ void find_crossings(const StudyConfig& config, const PointData& point, PointResu
   }
 }
 
-void extrapolate(const StudyConfig& config, PointResult& result) {
+void extrapolate(const StudyConfig& config, TcPointResult& result) {
   result.exponents = result.p > 0 ? mean_field_exponents()
                                   : potts_exponents(config.dim(), static_cast<int>(config.model.q));
   if (config.model.q == 4) {
@@ -84,7 +83,7 @@ void extrapolate(const StudyConfig& config, PointResult& result) {
 }
 
 // Crossing of U of the two largest sizes, if it was found.
-const Crossing* last_crossing(const PointResult& result) {
+const Crossing* last_crossing(const TcPointResult& result) {
   const Crossing* last = nullptr;
   for (const auto& crossing : result.crossings) {
     if (crossing.observable == kBinder && !crossing.with_limit()) last = &crossing;
@@ -102,7 +101,7 @@ std::string larger_sizes(const StudyConfig& config, double p) {
 // Small p needs large sizes: below the crossover, a rewired lattice still behaves like a regular
 // one. The mean-field form then gives a wrong Tc with an acceptable chi^2. U at the crossing
 // detects this.
-void check_binder(const StudyConfig& config, PointResult& result) {
+void check_binder(const StudyConfig& config, TcPointResult& result) {
   constexpr double far = 0.25, near = 0.04, errors = 4;
   if (!result.binder_expected) return;
   const Crossing* last = last_crossing(result);
@@ -130,7 +129,7 @@ void check_binder(const StudyConfig& config, PointResult& result) {
 }
 
 // Collects the reasons against the extrapolation.
-void judge(const StudyConfig& config, const PointData& point, PointResult& result) {
+void judge(const StudyConfig& config, const TcData& point, TcPointResult& result) {
   const auto against = [&](TcStatus status, std::string text) {
     result.reasons.push_back({status, std::move(text)});
   };
@@ -183,7 +182,7 @@ void judge(const StudyConfig& config, const PointData& point, PointResult& resul
 // Collapse of U of all sizes over (T - Tc) N^y, the usual visual check. It neglects corrections to
 // scaling. It gives no result if these are visible: in S, or in a Tc that differs from the
 // extrapolation.
-void collapse(const PointData& point, PointResult& result) {
+void collapse(const TcData& point, TcPointResult& result) {
   const auto near = result.candidate();
   if (!near || point.sizes.size() < 2) return;
   std::vector<JackknifeCurve> curves;
@@ -261,7 +260,7 @@ std::string_view to_string(TcStatus status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-TcStatus PointResult::status() const {
+TcStatus TcPointResult::status() const {
   TcStatus gravest = TcStatus::ok;
   for (const Reason& reason : reasons) {
     if (gravest == TcStatus::ok || reason.status < gravest) gravest = reason.status;
@@ -269,14 +268,14 @@ TcStatus PointResult::status() const {
   return gravest;
 }
 
-std::optional<Value> PointResult::candidate() const {
+std::optional<Value> TcPointResult::candidate() const {
   if (tc.ok) return tc.total();
   const Crossing* last = last_crossing(*this);
   if (last == nullptr) return std::nullopt;
   return estimate(last->temperature);
 }
 
-std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point, bool thermal,
+std::vector<Crossing> crossings_of(const StudyConfig& config, const TcData& point, bool thermal,
                                    std::vector<std::vector<JackknifeCurve>>* kept) {
   std::vector<Crossing> all;
   std::vector<std::vector<JackknifeCurve>> curves(2);
@@ -300,8 +299,8 @@ std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& p
   return all;
 }
 
-PointResult locate_tc(const StudyConfig& config, const PointData& point) {
-  PointResult result;
+TcPointResult locate_tc(const StudyConfig& config, const TcData& point) {
+  TcPointResult result;
   result.p = point.p;
   result.warnings = point.warnings;
   result.sizes.resize(point.sizes.size());
@@ -328,12 +327,12 @@ PointResult locate_tc(const StudyConfig& config, const PointData& point) {
   return result;
 }
 
-TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points) {
+TcResult analyse_tc(const StudyConfig& config, const std::vector<TcData>& points) {
   TcResult result;
   result.points.resize(points.size());
   constexpr std::size_t work = 10'000'000;  // for one point
   on_all_cores(points.size(), points.size() * work, [&](std::size_t k) {
-    PointResult& at = result.points[k] = locate_tc(config, points[k]);
+    TcPointResult& at = result.points[k] = locate_tc(config, points[k]);
     for (std::size_t size = 0; size < points[k].sizes.size(); ++size) {
       at.sizes[size].simulated = simulated_curves(points[k].sizes[size]);
     }
@@ -345,7 +344,7 @@ TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& poi
 
   std::vector<double> p;
   std::vector<Value> tc;
-  std::vector<PointResult*> rewired;
+  std::vector<TcPointResult*> rewired;
   for (auto& point : result.points) {
     if (point.p == 0 || !point.accepted()) continue;
     p.push_back(point.p);

@@ -48,7 +48,7 @@ struct Reason {
   std::string text;  // one line: the finding, and what to do
 };
 
-struct PointResult {
+struct TcPointResult {
   double p = 0;
   std::vector<SizeResult> sizes;
   std::vector<Crossing> crossings;  // see crossings_of()
@@ -73,7 +73,7 @@ struct PointResult {
 };
 
 struct TcResult {
-  std::vector<PointResult> points;
+  std::vector<TcPointResult> points;
   std::optional<Value> measured_tc0;
   Value tc0;
   std::string tc0_source;  // "exact", "published", "measured", or "" if unknown
@@ -85,13 +85,13 @@ struct TcResult {
 // Crossings of U of consecutive sizes, then of N^x m^2, then, for Ising spins at p > 0, of U with
 // its limit. Stores the curves in `kept`, [observable][size], if given. `thermal`: uses
 // thermal_curve().
-std::vector<Crossing> crossings_of(const StudyConfig& config, const PointData& point,
+std::vector<Crossing> crossings_of(const StudyConfig& config, const TcData& point,
                                    bool thermal = false,
                                    std::vector<std::vector<JackknifeCurve>>* kept = nullptr);
 
 // Evaluates one point, for a target: without `simulated` curves, collapse and shift.
-PointResult locate_tc(const StudyConfig& config, const PointData& point);
+TcPointResult locate_tc(const StudyConfig& config, const TcData& point);
 
-TcResult analyse_tc(const StudyConfig& config, const std::vector<PointData>& points);
+TcResult analyse_tc(const StudyConfig& config, const std::vector<TcData>& points);
 
 }  // namespace rewise

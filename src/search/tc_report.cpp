@@ -25,13 +25,13 @@ Json tc_size_json(const SizeData& size, const SizeResult& result, std::uint32_t 
 
 std::string_view quantity(int observable) { return observable == 0 ? "binder" : "scaled_m2"; }
 
-const std::vector<std::uint32_t>& extents_of(const PointData& point, double sites) {
+const std::vector<std::uint32_t>& extents_of(const TcData& point, double sites) {
   const auto found = std::find_if(point.sizes.begin(), point.sizes.end(),
                                   [&](const SizeData& s) { return s.samples.sites == sites; });
   return found->extents;
 }
 
-Json crossings_json(const PointData& point, const PointResult& result) {
+Json crossings_json(const TcData& point, const TcPointResult& result) {
   constexpr std::string_view status[] = {"found", "none", "unstable"};
   std::vector<std::size_t> used, height_used;  // height_used: indices among crossings of U
   if (result.tc.ok) used = result.tc.fits[result.tc.chosen].used;
@@ -91,13 +91,13 @@ Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Cro
 }
 
 // The extrapolated Tc; for a point without Tc, the rejected value.
-Json tc_json(const PointResult& result) {
+Json tc_json(const TcPointResult& result) {
   Json json = extrapolated_json(result.tc, result.crossings);
   json["method"] = result.p > 0 ? "mean-field" : "regular";
   return json;
 }
 
-Json binder_json(const PointResult& result) {
+Json binder_json(const TcPointResult& result) {
   std::vector<Crossing> of_binder;
   for (const Crossing& c : result.crossings) {
     if (c.observable == 0 && !c.with_limit()) of_binder.push_back(c);
@@ -106,7 +106,7 @@ Json binder_json(const PointResult& result) {
 }
 
 // null if no collapse was found; "against" says why one was rejected.
-Json collapse_json(const PointResult& result) {
+Json collapse_json(const TcPointResult& result) {
   if (!result.collapse) return nullptr;
   const bool good = result.collapse_against.empty();
   return {{"tc", good ? printed_json(result.collapse->tc) : Json(nullptr)},
@@ -117,7 +117,7 @@ Json collapse_json(const PointResult& result) {
           {"range", result.collapse_range}};
 }
 
-Json candidate_json(const PointResult& result) {
+Json candidate_json(const TcPointResult& result) {
   if (result.accepted()) return nullptr;
   if (result.tc.ok) return tc_json(result);
   const auto last = result.candidate();
@@ -135,7 +135,7 @@ std::vector<std::string> texts_of(const std::vector<Reason>& reasons) {
 }
 
 // null without a target.
-Json target_json(const PointData& point) {
+Json target_json(const TcData& point) {
   if (!point.target) return nullptr;
   const TargetState& target = *point.target;
   Json json = progress_json(target);
@@ -154,7 +154,7 @@ Json target_json(const PointData& point) {
   return json;
 }
 
-Json point_json(const StudyConfig& config, const PointData& point, const PointResult& result) {
+Json point_json(const StudyConfig& config, const TcData& point, const TcPointResult& result) {
   Json json;
   json["p"] = point.p;
   json["sizes"] = Json::array();
@@ -200,8 +200,8 @@ const TreeResult* tree_of(const TcReport& report) {
 
 // Cells of point `k` for the table and tc.csv. In the table, a point without Tc has no numbers.
 Cells tc_cells(const TcReport& report, std::size_t k) {
-  const PointData& point = report.points[k];
-  const PointResult& result = report.crossings.points[k];
+  const TcData& point = report.points[k];
+  const TcPointResult& result = report.crossings.points[k];
   const TreeResult* tree = tree_of(report);
   const bool known = result.accepted();
   const auto binder = result.binder.ok ? std::optional(result.binder.value) : std::nullopt;
@@ -220,9 +220,9 @@ Cells tc_cells(const TcReport& report, std::size_t k) {
                                            : "-")});
 }
 
-std::string collapse_text(const std::vector<PointResult>& points) {
+std::string collapse_text(const std::vector<TcPointResult>& points) {
   std::vector<std::vector<std::string>> rows;
-  for (const PointResult& result : points) {
+  for (const TcPointResult& result : points) {
     if (!result.collapse) continue;
     const Collapse& found = *result.collapse;
     rows.push_back({fmt::format("p = {}", result.p), fmt::format("S = {:.2g}", found.quality),
@@ -240,7 +240,7 @@ std::string collapse_text(const std::vector<PointResult>& points) {
 }
 
 // Lists the sizes that were extended: "64x64 +120 graphs, 20 -> 40 measurements; ..".
-std::string added_text(const PointData& point) {
+std::string added_text(const TcData& point) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < point.target->sizes.size(); ++k) {
     const SizeTarget& before = point.target->sizes[k];
@@ -262,7 +262,7 @@ std::string added_text(const PointData& point) {
 std::string target_text(const TcReport& report) {
   if (!report.config.target_error) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const PointData& point : report.points) {
+  for (const TcData& point : report.points) {
     if (!point.target) continue;  // stopped before the first round of the target
     const TargetState& target = *point.target;
     std::string verdict = target.done ? "reached" : "not yet";
@@ -283,7 +283,7 @@ std::string crossings_text(const TcReport& report) {
   std::string reasons, known, warnings;
   std::vector<double> without;
   for (std::size_t k = 0; k < report.points.size(); ++k) {
-    const PointResult& result = report.crossings.points[k];
+    const TcPointResult& result = report.crossings.points[k];
     rows.push_back(tc_cells(report, k));
     for (const Reason& reason : result.reasons) {  // why there is no Tc, and what to do
       reasons += fmt::format("p = {}: no Tc ({}): {}\n", result.p, to_string(result.status()),
@@ -346,7 +346,7 @@ Json tc_summary(const TcReport& report) {
 std::string tc_csv(const TcReport& report) {
   std::string out = csv_header(report.config);
   for (std::size_t i = 0; i < report.points.size(); ++i) {
-    const PointData& point = report.points[i];
+    const TcData& point = report.points[i];
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       out += csv_rows(report.config, point.p, report.config.rule, point.sizes[k],
                       report.crossings.points[i].sizes[k].simulated);

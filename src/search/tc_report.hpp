@@ -12,7 +12,7 @@ namespace rewise {
 
 struct TcReport {
   const StudyConfig& config;
-  const std::vector<PointData>& points;
+  const std::vector<TcData>& points;
   const TcResult& crossings;
   const TreeResult* tree = nullptr;  // null: the study does not use the tree condition
 };

@@ -79,8 +79,8 @@ class WindowSearch {
     tasks_.expect(0, 0);
   }
 
-  std::vector<PointData> so_far() const {
-    std::vector<PointData> data;
+  std::vector<TcData> so_far() const {
+    std::vector<TcData> data;
     for (const auto& point : tasks_.points) data.push_back(point.data);
     return data;
   }
@@ -88,7 +88,7 @@ class WindowSearch {
  private:
   using Points = std::vector<std::size_t>;  // indices of points
 
-  TcPoint& point(std::size_t i) { return tasks_.points[i]; }
+  TcSearchState& point(std::size_t i) { return tasks_.points[i]; }
 
   // Sets the windows of the points to the estimates of the coarse scan, with a warning if nothing
   // was found. If the criterion allows it, scans the likely range of Tc first, and repeats the scan
@@ -213,7 +213,7 @@ class WindowSearch {
   }
 
   void open_size(std::size_t i, std::size_t k) {
-    PointData& data = point(i).data;
+    TcData& data = point(i).data;
     const double sites = site_count(tasks_.extents(k));
     if (config_.temperatures.empty()) {
       point(i).window = criterion_->first_window(data, k, sites, point(i).window);
@@ -225,7 +225,7 @@ class WindowSearch {
   }
 
   // Sets the temperatures of a size; drops samples of another window.
-  void lay_window(PointData& data, std::size_t k, const TcWindow& window) {
+  void lay_window(TcData& data, std::size_t k, const TcWindow& window) {
     constexpr int count = 6, wide_count = 10;
     SizeData& size = data.sizes[k];
     size.plan.temperatures = config_.temperatures.empty()
@@ -244,12 +244,12 @@ class WindowSearch {
     for (int move = 0; move <= criterion_->most_moves(); ++move) {
       std::vector<WindowDecision> decisions(points.size());
       for_each_point(points, [&](std::size_t n) {
-        const TcPoint& at = point(points[n]);
+        const TcSearchState& at = point(points[n]);
         decisions[n] = criterion_->decide(at.data, k, at.window, move);
       });
       Points moved;
       for (std::size_t n = 0; n < points.size(); ++n) {
-        TcPoint& at = point(points[n]);
+        TcSearchState& at = point(points[n]);
         if (decisions[n].settled) {
           at.window = decisions[n].next;
           at.data.window.clear();
@@ -320,7 +320,7 @@ class WindowSearch {
         [&](const std::vector<Open>& items) { add(items); });
   }
 
-  static void note(PointData& point, const TargetStep& step) {
+  static void note(TcData& point, const TargetStep& step) {
     TargetState& state = *point.target;
     state.note(step);
     state.sizes.resize(point.sizes.size());
@@ -352,7 +352,7 @@ class WindowSearch {
     std::vector<SizeJob> jobs;
     std::map<std::size_t, Points> growing;  // size -> points
     for (const auto& [i, step] : open) {
-      PointData& at = point(i).data;
+      TcData& at = point(i).data;
       ++at.target->rounds;
       if (step.another_size) {
         growing[at.sizes.size()].push_back(i);
@@ -436,8 +436,8 @@ void check_glass_config(const StudyConfig& config, const std::string& file) {
 }
 
 // Keeps measured graphs, sizes with at least two of them, and p with at least two such sizes.
-std::vector<PointData> finished_part(std::vector<PointData> points) {
-  for (PointData& point : points) {
+std::vector<TcData> finished_part(std::vector<TcData> points) {
+  for (TcData& point : points) {
     const auto begun = std::ranges::find_if(
         point.sizes, [](SizeData& size) { return drop_unmeasured(size.samples) < 2; });
     point.sizes.erase(begun, point.sizes.end());
@@ -445,7 +445,7 @@ std::vector<PointData> finished_part(std::vector<PointData> points) {
     auto& sizes = point.target->sizes;
     sizes.resize(std::min(sizes.size(), point.sizes.size()));
   }
-  std::erase_if(points, [](const PointData& point) { return point.sizes.size() < 2; });
+  std::erase_if(points, [](const TcData& point) { return point.sizes.size() < 2; });
   return points;
 }
 
@@ -536,16 +536,16 @@ bool crossings_reach(const StudyConfig& config, double p) {
   return !config.auto_sizes || site_count(config.sizes.front()) * config.dim() * p >= shortcuts;
 }
 
-std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
-                                 const TcInterim& interim, const TcInterim& interrupted) {
+std::vector<TcData> search_tc(Study& study, const StopToken& stop, Progress& progress,
+                              const TcInterim& interim, const TcInterim& interrupted) {
   const std::vector<std::vector<std::size_t>> parts = parts_of(study);
   std::vector<std::unique_ptr<WindowSearch>> searches;
   for (const auto& which : parts) {
     searches.push_back(std::make_unique<WindowSearch>(study, stop, progress, which));
   }
-  std::vector<PointData> points(study.config().p.size());
+  std::vector<TcData> points(study.config().p.size());
   const auto take = [&](std::size_t part) {
-    std::vector<PointData> data = searches[part]->so_far();
+    std::vector<TcData> data = searches[part]->so_far();
     for (std::size_t i = 0; i < data.size(); ++i) points[parts[part][i]] = std::move(data[i]);
   };
   // New results are reported once all searches have begun their first round.

@@ -37,7 +37,7 @@ struct TargetState : TargetProgress {
   std::vector<SizeTarget> sizes;
 };
 
-struct PointData {
+struct TcData {
   double p = 0;
   std::vector<SizeData> sizes;        // ascending in sites; empty if p has no crossings
   std::vector<std::string> warnings;  // one line each
@@ -47,7 +47,7 @@ struct PointData {
 
 // Receives all points before a round of a target_error, if there are new results. The first call
 // comes once every search has begun its first round. Calls do not overlap.
-using TcInterim = std::function<void(const std::vector<PointData>&)>;
+using TcInterim = std::function<void(const std::vector<TcData>&)>;
 
 // Whether crossings or peaks can give Tc(p). Crossings cannot if Tc = 0 (one dimension, p = 0), or
 // if sizes = "auto" and the smallest lattice has fewer than 100 shortcuts.
@@ -72,7 +72,7 @@ StudyConfig tc_config(const StudyConfig& config, const std::string& file);
 // Returns the data of each p of the configuration. On a stop request, calls `interrupted` with the
 // graphs that were measured, without sizes that have fewer than two of them and without p that have
 // fewer than two such sizes. Then throws Error(interrupted), as Study::run() does.
-std::vector<PointData> search_tc(Study& study, const StopToken& stop, Progress& progress,
-                                 const TcInterim& interim, const TcInterim& interrupted);
+std::vector<TcData> search_tc(Study& study, const StopToken& stop, Progress& progress,
+                              const TcInterim& interim, const TcInterim& interrupted);
 
 }  // namespace rewise

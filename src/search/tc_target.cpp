@@ -22,7 +22,7 @@ struct Used {
   std::vector<Jackknifed> numbers, thermal;
 };
 
-Used used_crossings(const StudyConfig& config, const PointData& point, const PointResult& result) {
+Used used_crossings(const StudyConfig& config, const TcData& point, const TcPointResult& result) {
   const std::vector<Crossing> thermal = crossings_of(config, point, true);
   Used used;
   for (const auto i : result.tc.fits[result.tc.chosen].used) {
@@ -32,7 +32,7 @@ Used used_crossings(const StudyConfig& config, const PointData& point, const Poi
   return used;
 }
 
-bool have_thermal(const PointData& point) {
+bool have_thermal(const TcData& point) {
   for (const auto& size : point.sizes) {
     for (const auto& graph : size.samples.graphs) {
       if (graph.thermal_noise.rows() == 0) return false;
@@ -42,8 +42,8 @@ bool have_thermal(const PointData& point) {
 }
 
 // [size] Sources of error with their contributions to the covariance of the used crossings.
-std::vector<ErrorSource> error_sources(const StudyConfig& config, const PointData& point,
-                                       const PointResult& result) {
+std::vector<ErrorSource> error_sources(const StudyConfig& config, const TcData& point,
+                                       const TcPointResult& result) {
   const CrossingFit& chosen = result.tc.fits[result.tc.chosen];
   const Eigen::VectorXd weights = chosen.fit.gain.row(0).transpose();
   const std::function<double(const Eigen::VectorXd&)> limit = [&](const Eigen::VectorXd& y) {
@@ -161,14 +161,14 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   return step;
 }
 
-TargetStep next_step(const StudyConfig& config, const PointData& point) {
+TargetStep next_step(const StudyConfig& config, const TcData& point) {
   TargetStep step;
   for (const auto& size : point.sizes) {
     step.plans.push_back(size.plan);
     step.graphs.push_back(static_cast<std::uint32_t>(size.samples.graphs.size()));
     step.sizes.emplace_back();
   }
-  const PointResult result = locate_tc(config, point);
+  const TcPointResult result = locate_tc(config, point);
   const bool may_add =
       config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
   if (!result.accepted()) {

@@ -57,6 +57,6 @@ struct TargetStep : RoundStep {
 
 // For a study with a target_error. Every graph needs `measurements` and `thermal`
 // (graph_sample.hpp).
-TargetStep next_step(const StudyConfig& config, const PointData& point);
+TargetStep next_step(const StudyConfig& config, const TcData& point);
 
 }  // namespace rewise

@@ -14,7 +14,7 @@ TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
                  std::span<const std::size_t> which)
     : TaskRunner(study, stop, progress), sizes_(config().sizes) {
   for (const std::size_t i : which) {
-    TcPoint point;
+    TcSearchState point;
     point.data.p = config().p[i];
     point.schedule = config().schedule_of(i);
     point.cluster = config().cluster_of(i);
@@ -22,7 +22,7 @@ TcTasks::TcTasks(Study& study, const StopToken& stop, Progress& progress,
   }
 }
 
-PlannedTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t graph,
+PlannedTask TcTasks::task_of(TcSearchState& point, std::size_t size, std::uint32_t graph,
                              const SizePlan& plan, const std::string& purpose) const {
   PlannedTask task;
   task.spec = plan_task(config(), point.data.p, sizes_[size], graph, plan,
@@ -37,7 +37,7 @@ PlannedTask TcTasks::task_of(TcPoint& point, std::size_t size, std::uint32_t gra
   return task;
 }
 
-SizeData TcTasks::new_size(const TcPoint& point, std::size_t size) {
+SizeData TcTasks::new_size(const TcSearchState& point, std::size_t size) {
   SizeData made;
   made.extents = extents(size);
   made.plan = first_plan(point, size);
@@ -58,7 +58,7 @@ SizeJob TcTasks::job(std::size_t point, std::size_t size) {
 }
 
 SizeJob TcTasks::job(std::size_t point, std::size_t size, std::uint32_t graphs) {
-  TcPoint& at = points[point];
+  TcSearchState& at = points[point];
   SizeJob job;
   job.size = &at.data.sizes[size];
   job.p = at.data.p;
@@ -98,7 +98,7 @@ std::uint32_t TcTasks::first_graphs(std::size_t size) const {
   return config().target_error ? std::max(graphs, kPilotGraphs) : graphs;
 }
 
-SizePlan TcTasks::first_plan(const TcPoint& point, std::size_t size) {
+SizePlan TcTasks::first_plan(const TcSearchState& point, std::size_t size) {
   return rewise::first_plan(point.schedule, point.cluster, point.data.p, site_count(extents(size)));
 }
 

@@ -11,8 +11,8 @@
 namespace rewise {
 
 // The search for one p.
-struct TcPoint {
-  PointData data;
+struct TcSearchState {
+  TcData data;
   std::optional<Schedule> schedule;  // from the configuration; nullopt: "auto"
   std::optional<ClusterUpdate> cluster;
   TcWindow window;  // window of the last size
@@ -25,10 +25,10 @@ class TcTasks : public TaskRunner {
   TcTasks(Study& study, const StopToken& stop, Progress& progress,
           std::span<const std::size_t> which);
 
-  std::vector<TcPoint> points;  // one per p in `which`
+  std::vector<TcSearchState> points;  // one per p in `which`
 
-  PlannedTask task_of(TcPoint& point, std::size_t size, std::uint32_t graph, const SizePlan& plan,
-                      const std::string& purpose) const;
+  PlannedTask task_of(TcSearchState& point, std::size_t size, std::uint32_t graph,
+                      const SizePlan& plan, const std::string& purpose) const;
 
   // task_of() for a size of a point; the size need not be open.
   TaskOfGraph task_at(std::size_t point, std::size_t size);
@@ -41,10 +41,10 @@ class TcTasks : public TaskRunner {
                             std::uint32_t graphs);
 
   // A new size of a point: the plan of first_plan(), no samples.
-  SizeData new_size(const TcPoint& point, std::size_t size);
+  SizeData new_size(const TcSearchState& point, std::size_t size);
 
   // A plan with the point's schedule and cluster update, or with provisional ones until tuning.
-  SizePlan first_plan(const TcPoint& point, std::size_t size);
+  SizePlan first_plan(const TcSearchState& point, std::size_t size);
   // With schedule = "auto": chooses the schedule for a likely plan of `measure` measurements.
   void tune(std::size_t point, std::size_t size, std::uint64_t measure);
 

@@ -28,8 +28,8 @@ constexpr double kErrors = 4;         // minimum half range in units of the erro
                                       // slope
 constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
-constexpr std::uint32_t kGraphs = 64;    // approximate number in the last step; determines the size
-constexpr std::uint32_t kMinGraphs = 8;  // minimum; twice as many for small lattices
+constexpr std::uint32_t kGraphs = 64;  // approximate number in the last step; determines the size
+constexpr std::uint32_t kMinBareLattices = 8;  // minimum; twice as many for small lattices
 // Thermal variance of ln lambda at its root, relative to that of ln X_MM at one T: for a cubic
 // polynomial through six temperatures, and for a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
@@ -133,12 +133,12 @@ double likely_size(const TreeRule& rule, double t) {
   return regular_mm(rule.dim, scale * t);
 }
 
-void fail(PointSearch& search, const std::string& reason) {
+void fail(TreeSearchState& search, const std::string& reason) {
   search.data.reasons.push_back(reason);
   search.done = true;
 }
 
-void keep_lambda(PointSearch& search, const TreeRoot& root) {
+void keep_lambda(TreeSearchState& search, const TreeRoot& root) {
   auto& kept = search.data.lambda;
   for (std::size_t t = 0; t < root.lambda.size(); ++t) {
     const double at = search.temperatures[t];
@@ -150,16 +150,16 @@ void keep_lambda(PointSearch& search, const TreeRoot& root) {
 }
 
 // Whether the range is narrow, so that these may be the last pilots.
-bool near_root(const PointSearch& search) { return search.pilots > 0 && search.narrow; }
+bool near_root(const TreeSearchState& search) { return search.pilots > 0 && search.narrow; }
 
 // L / xi that is sufficient for the last pilots.
-double pilot_ratio(const PointSearch& search, double length) {
+double pilot_ratio(const TreeSearchState& search, double length) {
   return std::pow(kPilotRatio * length, search.rule.dim) > kHuge ? kHugeRatio : kPilotRatio;
 }
 
 // Whether a few lattices are enough. Sums over pairs of clusters vary more between updates than
 // sums over clusters do, so that differences between large lattices matter less.
-bool averages_itself(const PointSearch& search) {
+bool averages_itself(const TreeSearchState& search) {
   constexpr double large = 1u << 17;
   return search.rule.is_glass() && search.sites() > large;
 }
@@ -185,14 +185,14 @@ double swap_error(const TreeRule& rule, const TreeRoot& root) {
   return kSwapError * std::abs(coupling) * std::min(1.0, rule.p / 0.1);
 }
 
-void set_removed(PointSearch& search, double temperature, double bond) {
+void set_removed(TreeSearchState& search, double temperature, double bond) {
   if (search.rule.network == TreeNetwork::swap) {
     search.rule.removed = removed_at(search.rule, temperature, bond);
   }
 }
 
 // Sets temperatures over [low, high] in u.
-void lay_pilots(PointSearch& search) {
+void lay_pilots(TreeSearchState& search) {
   search.temperatures.clear();
   for (int k = 0; k < kTreePilotTemperatures; ++k) {
     const double u = search.low + (search.high - search.low) * k / (kTreePilotTemperatures - 1);
@@ -208,7 +208,7 @@ void lay_pilots(PointSearch& search) {
 
 // Number of control variates that the graphs allow. For small p, only the number of removed bonds:
 // pairs of them are too rare (at p = 0.001, eight controls give four times the variance of one).
-Eigen::Index controls_of(const PointSearch& search) {
+Eigen::Index controls_of(const TreeSearchState& search) {
   const Eigen::Index all = !search.rule.has_removed_bonds()        ? 0
                            : search.data.form == TreeForm::small_p ? 1
                                                                    : kBareCounts;
@@ -216,7 +216,7 @@ Eigen::Index controls_of(const PointSearch& search) {
 }
 
 // Includes control variates, the most important first.
-TreeTable table_of(const PointSearch& search) {
+TreeTable table_of(const TreeSearchState& search) {
   TreeTable table;
   table.temperature = search.temperatures;
   const auto graphs = static_cast<Eigen::Index>(search.rows.size());
@@ -242,7 +242,7 @@ TreeTable table_of(const PointSearch& search) {
 // Checks that hot and cold starts agree. If not, drops the rows, extends the equilibration and
 // returns false. The error comes from the replicas: the differences of 4 or 8 lattices alone would
 // determine it so poorly that excesses of ten percent remain unnoticed.
-bool in_equilibrium(PointSearch& search) {
+bool in_equilibrium(TreeSearchState& search) {
   double difference = 0, variance = 0;
   for (const TreeRow& row : search.rows) {
     difference += row.hot_less_cold.value;
@@ -262,7 +262,7 @@ std::string too_large() {
 }
 
 // Interpolates ln lambda linearly in u between the two temperatures around lambda = 1.
-double root_between(const PointSearch& search, const TreeRoot& root) {
+double root_between(const TreeSearchState& search, const TreeRoot& root) {
   for (std::size_t t = 0; t + 1 < root.lambda.size(); ++t) {
     const double a = std::log(root.lambda[t].value), b = std::log(root.lambda[t + 1].value);
     if (a >= 0 && b < 0) {
@@ -275,7 +275,7 @@ double root_between(const PointSearch& search, const TreeRoot& root) {
 }
 
 // The pilots' temperature nearest to u.
-Eigen::Index nearest(const PointSearch& search, double u) {
+Eigen::Index nearest(const TreeSearchState& search, double u) {
   std::size_t near = 0;
   for (std::size_t t = 1; t < search.temperatures.size(); ++t) {
     if (std::abs(tree_coordinate(search.rule, search.temperatures[t]) - u) <
@@ -287,7 +287,7 @@ Eigen::Index nearest(const PointSearch& search, double u) {
 }
 
 // Whether the root is farther from the centre of the window than the width of the window.
-bool off_centre(const PointSearch& search, const TreeRoot& root) {
+bool off_centre(const TreeSearchState& search, const TreeRoot& root) {
   const double u0 = tree_coordinate(search.rule, search.temperatures[0]),
                u1 = tree_coordinate(search.rule, search.temperatures[1]);
   const double u = tree_coordinate(search.rule, root.tc.value);
@@ -296,7 +296,7 @@ bool off_centre(const PointSearch& search, const TreeRoot& root) {
 
 // Sets two temperatures beside the root. `missed`: possible finite-size error of ln lambda on the
 // lattices that gave `root`.
-void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
+void lay_last(TreeSearchState& search, const TreeRoot& root, double missed) {
   // Derivative of ln lambda in u.
   const double t = root.tc.value, h = 1e-6;
   const double per_u =
@@ -315,7 +315,7 @@ void lay_last(PointSearch& search, const TreeRoot& root, double missed) {
 }
 
 // Plans size, temperatures and number of graphs of the last step from the pilots.
-void begin_last(PointSearch& search) {
+void begin_last(TreeSearchState& search) {
   const TreeRoot& pilot = search.pilot;
   const double wanted =
       search.data.requested * std::abs(pilot.slope);  // requested error of ln lambda
@@ -358,7 +358,7 @@ void begin_last(PointSearch& search) {
       even_edge(by_error));
   if (search.sites() >= kLimitSites) return fail(search, too_large());
   const bool many = search.sites() < kHuge && !averages_itself(search);
-  const double least = many ? 2 * kMinGraphs : kMinGraphs;
+  const double least = many ? 2 * kMinBareLattices : kMinBareLattices;
   const double room = least * search.sites() * wanted * wanted - of_lattice;
   if (room > 0) search.measure = std::min(search.measure, measure(1.5 * of_update / room));
   search.last = true;
@@ -374,7 +374,7 @@ void begin_last(PointSearch& search) {
 }
 
 // Moves and narrows the range, enlarges the lattice, or starts the last step.
-void decide_pilot(PointSearch& search, const TreeRoot& root, const TreeTable& table) {
+void decide_pilot(TreeSearchState& search, const TreeRoot& root, const TreeTable& table) {
   if (++search.pilots > kMaxPilots)
     return fail(search, "the pilots found no temperature with lambda = 1");
   for (std::size_t t = 0; t < root.lambda.size(); ++t) {
@@ -431,7 +431,7 @@ void decide_pilot(PointSearch& search, const TreeRoot& root, const TreeTable& ta
   begin_last(search);
 }
 
-void decide_last(PointSearch& search, const TreeRoot& root) {
+void decide_last(TreeSearchState& search, const TreeRoot& root) {
   TreePoint& point = search.data;
   ++point.rounds;
   const double shift = root.ok ? removed_shift(search.rule, root) : 0;
@@ -498,7 +498,7 @@ void decide_last(PointSearch& search, const TreeRoot& root) {
 
 }  // namespace
 
-GraphSpec PointSearch::graph_spec() const {
+GraphSpec TreeSearchState::graph_spec() const {
   GraphSpec spec;
   spec.extents.assign(static_cast<std::size_t>(rule.dim), edge);
   spec.p = rule.network == TreeNetwork::swap ? rule.removed : rule.p;
@@ -514,8 +514,8 @@ Eigen::VectorXd control_counts(const BareCounts& counts) {
   return vector;
 }
 
-PointSearch open_tree(const StudyConfig& config, double p, TreeOrder order) {
-  PointSearch search;
+TreeSearchState open_tree(const StudyConfig& config, double p, TreeOrder order) {
+  TreeSearchState search;
   search.data.p = p;
   search.data.requested = config.target_error.value_or(kTreeError);
   search.data.order = order;
@@ -553,7 +553,7 @@ PointSearch open_tree(const StudyConfig& config, double p, TreeOrder order) {
   return search;
 }
 
-void decide_tree(PointSearch& search) {
+void decide_tree(TreeSearchState& search) {
   if (!in_equilibrium(search)) return;
   const TreeTable table = table_of(search);
   const TreeRoot root = tree_root(search.rule, table, search.data.form, search.fit);

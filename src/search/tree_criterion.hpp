@@ -28,7 +28,7 @@ struct TreeRow {
 };
 
 // The search for one p.
-struct PointSearch {
+struct TreeSearchState {
   TreePoint data;
   TreeRule rule;
   Rule network = Rule::rewire;      // rewiring rule of the networks
@@ -54,12 +54,12 @@ struct PointSearch {
 Eigen::VectorXd control_counts(const BareCounts& counts);
 
 // The first pilots of `p`, or a finished point if the condition does not apply.
-PointSearch open_tree(const StudyConfig& config, double p,
-                      TreeOrder order = TreeOrder::ferromagnet);
+TreeSearchState open_tree(const StudyConfig& config, double p,
+                          TreeOrder order = TreeOrder::ferromagnet);
 
 // The next step of `search`, whose rows are complete: moves or narrows the pilots' range, enlarges
 // the lattice, plans the last step, adds bare lattices to it, or ends the search. Depends on
 // `search` alone.
-void decide_tree(PointSearch& search);
+void decide_tree(TreeSearchState& search);
 
 }  // namespace rewise

@@ -111,7 +111,7 @@ class TreeSearch {
   // Results of completed last steps. A p without one has no Tc.
   std::vector<TreePoint> so_far() const {
     std::vector<TreePoint> points;
-    for (const PointSearch& search : searches_) {
+    for (const TreeSearchState& search : searches_) {
       TreePoint point = search.data;
       if (!search.done && point.edge == 0) {
         point.reasons.push_back("stopped before the bare lattices of the last step");
@@ -128,7 +128,7 @@ class TreeSearch {
 
  private:
   PlannedTask task_of(std::size_t i, std::uint32_t graph) {
-    const PointSearch& search = searches_[i];
+    const TreeSearchState& search = searches_[i];
     PlannedTask task;
     TaskSpec& spec = task.spec;
     spec.graph = search.graph_spec();
@@ -158,9 +158,9 @@ class TreeSearch {
   // close to the transition of the bare lattice.
   void drop_low_orders() {
     constexpr double large = 1u << 21;
-    for (PointSearch& search : searches_) {
+    for (TreeSearchState& search : searches_) {
       if (search.done || search.sites() < large) continue;
-      for (const PointSearch& high : searches_) {
+      for (const TreeSearchState& high : searches_) {
         const auto tc = high.data.p == search.data.p ? high.data.accepted_tc() : std::nullopt;
         if (!high.done || !tc || search.data.upper_bound > tc->value) continue;
         search.data.reasons.push_back(fmt::format(
@@ -176,13 +176,13 @@ class TreeSearch {
   // the large lattices of small p occupy the device.
   std::vector<std::size_t> cheapest() const {
     constexpr double together = 8;  // times the cheapest step
-    const auto cost = [](const PointSearch& search) {
+    const auto cost = [](const TreeSearchState& search) {
       const double graphs = search.graphs - static_cast<double>(search.rows.size());
       return graphs * search.sites() * static_cast<double>(search.temperatures.size()) *
              static_cast<double>(search.equilibrate + search.measure);
     };
     double least = std::numeric_limits<double>::infinity();
-    for (const PointSearch& search : searches_) {
+    for (const TreeSearchState& search : searches_) {
       if (!search.done) least = std::min(least, cost(search));
     }
     std::vector<std::size_t> chosen;
@@ -202,7 +202,7 @@ class TreeSearch {
     std::vector<Target> targets;
     std::size_t pilots = 0;
     for (const std::size_t i : active) {
-      PointSearch& search = searches_[i];
+      TreeSearchState& search = searches_[i];
       const auto before = static_cast<std::uint32_t>(search.rows.size());
       search.rows.resize(search.graphs);
       for (std::uint32_t g = before; g < search.graphs; ++g) {
@@ -224,8 +224,8 @@ class TreeSearch {
 
   TaskRunner tasks_;
   const StudyConfig& config_;
-  std::vector<PointSearch> searches_;  // [p][order]
-  std::vector<TaskSpeed> speeds_;      // [p][order]
+  std::vector<TreeSearchState> searches_;  // [p][order]
+  std::vector<TaskSpeed> speeds_;          // [p][order]
 };
 
 }  // namespace

@@ -52,14 +52,14 @@ class WindowCriterion {
 
   // The first window of the size with index `size` (may be point.sizes.size()), given the window
   // `last` of the previous size.
-  virtual TcWindow first_window(const PointData& point, std::size_t size, double sites,
+  virtual TcWindow first_window(const TcData& point, std::size_t size, double sites,
                                 const TcWindow& last) const = 0;
   // The next window of the size with index `size` after `move` moves. Uses only the first
   // kPilotGraphs graphs, because additional graphs must not move a window.
-  virtual WindowDecision decide(const PointData& point, std::size_t size, const TcWindow& window,
+  virtual WindowDecision decide(const TcData& point, std::size_t size, const TcWindow& window,
                                 int move) const = 0;
   // A new window for the size before `size`, if its own no longer covers the centre of `window`.
-  virtual std::optional<TcWindow> follow(const PointData& /*point*/, std::size_t /*size*/,
+  virtual std::optional<TcWindow> follow(const TcData& /*point*/, std::size_t /*size*/,
                                          const TcWindow& /*window*/) const {
     return std::nullopt;
   }
@@ -68,7 +68,7 @@ class WindowCriterion {
   virtual bool windows_last() const = 0;
   virtual int most_moves() const = 0;
   // Records that no window was found within most_moves().
-  virtual void give_up(PointData& point, const std::string& size) const = 0;
+  virtual void give_up(TcData& point, const std::string& size) const = 0;
 
   // Sets what samples of an open size need besides the grid of `grid_points()` temperatures.
   virtual void prepare(SizeData& size, double p) const = 0;

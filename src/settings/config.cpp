@@ -117,7 +117,7 @@ KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSect
 
 void read_model(const TomlSection& model, const TomlSection& sampling, bool by_user,
                 StudyConfig& config) {
-  ModelWords words, origin;
+  ModelTexts words, origin;
   for (const char* key : kModelKeys) {
     const Setting& one = setting(fmt::format("model.{}", key));
     const auto [section, at] = place_of(one, model, sampling, by_user);

@@ -233,7 +233,7 @@ void check_rounded_numbers(const Model& model, const SettingNames& names) {
   }
 }
 
-Model given_model(const ModelWords& words, const SettingNames& names) {
+Model given_model(const ModelTexts& words, const SettingNames& names) {
   const Model model = parse_model(words, names.model());
   check_rounded_numbers(model, names);
   return model;

@@ -65,7 +65,7 @@ void check_shortcut_couplings(const Model& model, double p, const SettingNames& 
 // as they are.
 void check_rounded_numbers(const Model& model, const SettingNames& names);
 // Parses the words of a user and checks them by check_rounded_numbers().
-Model given_model(const ModelWords& words, const SettingNames& names);
+Model given_model(const ModelTexts& words, const SettingNames& names);
 // The engine for replica exchange: `chosen` if it supports it, else one that does. Throws
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,

@@ -22,7 +22,7 @@ const EngineFactory& factory(EngineKind engine) {
   throw Error(ExitCode::internal, "unknown engine");
 }
 
-UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+UpdateMethods choose_methods(const MethodTexts& words, EngineKind engine,
                              std::optional<ClusterUpdate> cluster, int dim) {
   const MethodSet* const own = factory(engine).methods;
   const auto has_methods = [](const EngineTraits& one) {

@@ -18,7 +18,7 @@ inline bool shares_replicas(const EngineTraits& engine) { return factory(engine.
 
 // Parses EngineOptions::methods. Throws Error(usage) if the engine has no such option, or if a
 // method is unknown or belongs to another cluster update.
-UpdateMethods choose_methods(const MethodWords& words, EngineKind engine,
+UpdateMethods choose_methods(const MethodTexts& words, EngineKind engine,
                              std::optional<ClusterUpdate> cluster, int dim);
 // Returns why a device, or ranks that share a replica, cannot use these methods; "" if they can.
 std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,

@@ -47,7 +47,7 @@ const Setting& setting(std::string_view name);
 // The tables with their keys, in the same order, without earlier names.
 const std::vector<KeyTable>& study_keys();
 
-// Beginning of the first line of a study.toml written by the program (study_state.cpp).
+// Beginning of the first line of a study.toml written by the program (study_folder.cpp).
 inline constexpr std::string_view kStudyHead = "# rewise ";
 
 // Default number of graphs per size, and default initial number with a target_error.

@@ -67,8 +67,8 @@ std::string SettingNames::on(std::string_view key) const {
   return assigned(key, kind_ == Kind::argument ? "True" : "true");
 }
 
-ModelWords SettingNames::model() const {
-  ModelWords names;
+ModelTexts SettingNames::model() const {
+  ModelTexts names;
   for (const std::string key : kModelKeys) names[key] = origin(key == "name" ? "model" : key);
   return names;
 }

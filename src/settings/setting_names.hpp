@@ -31,7 +31,7 @@ class SettingNames {
   std::string on(std::string_view key) const;
 
   // origin() of each key of a model, for parse_model().
-  ModelWords model() const;
+  ModelTexts model() const;
 
  private:
   enum class Kind { option, argument, key };

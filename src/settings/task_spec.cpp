@@ -93,7 +93,7 @@ Updates updates_of(const TextMap& configuration, std::string_view origin) {
 }
 
 Model model_of(const TextMap& configuration) {
-  ModelWords words, origin;
+  ModelTexts words, origin;
   for (const char* key : kModelKeys) {
     origin[key] = "task file: " + model_key(key);
     const auto found = configuration.find(model_key(key));

@@ -205,7 +205,7 @@ void ClaimedTask::attach(Engine& engine) {
 
 // Separates the task from its warm-up engine.
 void ClaimedTask::detach() {
-  pack(FinalState::whole);
+  capture_state(FinalState::whole);
   resumes_ = warmed_up_ = true;
 }
 
@@ -228,7 +228,7 @@ void ClaimedTask::append(const Samples& some) {
   if (open_ && !equilibrating()) rewise::append(data_, spec().schedule, some, spec().measure);
 }
 
-void ClaimedTask::take(std::uint64_t cycles) {
+void ClaimedTask::count_cycles(std::uint64_t cycles) {
   cycles_ += cycles;
   if (job_.progress) job_.progress(cycles);
 }
@@ -243,7 +243,7 @@ FinalState ClaimedTask::saved_at_end() const {
 
 void ClaimedTask::hand_over_result() {
   // If the state is written in parts, the lease may still turn out to be lost.
-  if (!job_.ready || handed_over_ || saved_at_end() == FinalState::apart) return;
+  if (!job_.on_measured || handed_over_ || saved_at_end() == FinalState::apart) return;
   note_measured();
   note_provenance(std::nullopt);
   handed_over_ = true;
@@ -254,22 +254,23 @@ void ClaimedTask::hand_over_result() {
 void ClaimedTask::hand_over_record() {
   const auto record = std::make_shared<TaskRecord>(data_);
   hand_over_(
-      bytes(), [ready = job_.ready, record] { ready(std::move(*record)); }, Urgency::result);
+      bytes(), [on_measured = job_.on_measured, record] { on_measured(std::move(*record)); },
+      Urgency::result);
 }
 
 void ClaimedTask::finish() {
-  pack(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
-  if (job_.ready && !handed_over_) {
+  capture_state(saved_at_end(), job_.paths ? job_.paths->finished : std::filesystem::path());
+  if (job_.on_measured && !handed_over_) {
     open_ = false;
     hand_over_record();
   }
-  leave(&ClaimedTask::write_finished);
+  hand_to_writer(&ClaimedTask::write_finished);
 }
 
 void ClaimedTask::interrupt() {
   if (!job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  pack(FinalState::apart, job_.paths->checkpoint);
-  leave(&ClaimedTask::write_interrupted);
+  capture_state(FinalState::apart, job_.paths->checkpoint);
+  hand_to_writer(&ClaimedTask::write_interrupted);
 }
 
 void ClaimedTask::abandon() {
@@ -277,11 +278,11 @@ void ClaimedTask::abandon() {
   const std::uint64_t beyond = cycles_ - std::min(cycles_, spec().discarded_cycles());
   data_.for_each_series([&](auto& series) { series.truncate(beyond / spec().every); });
   if (!warmed_up_ || !job_.paths) return close(TaskOutcome::interrupted, progress_text());
-  leave(&ClaimedTask::write_interrupted);
+  hand_to_writer(&ClaimedTask::write_interrupted);
 }
 
 // Hands the task to a host thread once its engine is no longer needed.
-void ClaimedTask::leave(void (ClaimedTask::*write)()) {
+void ClaimedTask::hand_to_writer(void (ClaimedTask::*write)()) {
   open_ = false;
   // The factor 2 includes the image of the file.
   hand_over_(
@@ -305,12 +306,12 @@ void ClaimedTask::write_finished() {
         if (in_parts_ || !job_.paths->of_study) remove_unnamed_parts(file, *lease_);
       }
     } catch (const LeaseLost& lost) {
-      if (!job_.ready) throw;
+      if (!job_.on_measured) throw;
       say(lost.what());
       outcome = TaskOutcome::unwritten;
     }
   }
-  if (!job_.ready) result_.data = std::move(data_);
+  if (!job_.on_measured) result_.data = std::move(data_);
   data_ = {};  // frees the memory: the group may have other tasks to write
   close(outcome);
 }
@@ -335,7 +336,7 @@ void ClaimedTask::write_checkpoint(const TaskData& data) {
 }
 
 // Stores state and provenance in data_.
-void ClaimedTask::pack(FinalState how, const std::filesystem::path& file) {
+void ClaimedTask::capture_state(FinalState how, const std::filesystem::path& file) {
   note_measured();
   data_.state = {};
   const auto* ranks = dynamic_cast<const SavesInParts*>(engine_);
@@ -415,7 +416,7 @@ void ClaimedTask::checkpoint_after(double seconds) {
     if (checkpoint_.under_way || age.count() < seconds) return;
   }
   saved_ = std::chrono::steady_clock::now();
-  pack(FinalState::apart, job_.paths->checkpoint);
+  capture_state(FinalState::apart, job_.paths->checkpoint);
   // The engine continues to add to data_, so a copy is written.
   StateRecord state = std::move(data_.state);
   const double held = 2 * bytes() + 2 * static_cast<double>(state.bytes.size());

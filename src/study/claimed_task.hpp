@@ -70,9 +70,9 @@ class ClaimedTask {
 
   // Returns the next call and how often to repeat it; one engine call takes about `budget` cycles.
   EngineCall next_call(std::uint64_t budget, std::size_t& count) const;
-  // Adds measurements of the engine. Call it before take() counts their cycles.
+  // Adds measurements of the engine. Call it before count_cycles() counts their cycles.
   void append(const Samples& some);
-  void take(std::uint64_t cycles);
+  void count_cycles(std::uint64_t cycles);
   void spend(double seconds) { seconds_ += seconds; }
 
   bool complete() const { return measurements() >= spec().measure; }
@@ -102,14 +102,14 @@ class ClaimedTask {
     lease_.reset();
     if (open_)
       open_ = false;  // if already false, a host thread calls this and the group may read open_
-    if (job_.done) job_.done(std::move(result_));
+    if (job_.on_closed) job_.on_closed(std::move(result_));
   }
   void fail() {
     result_.error = std::current_exception();
     close(TaskOutcome::finished);
   }
   void hand_over_record();
-  void leave(void (ClaimedTask::*write)());
+  void hand_to_writer(void (ClaimedTask::*write)());
   void write_finished();
   void write_interrupted();
   void wait_for_checkpoint();
@@ -119,7 +119,7 @@ class ClaimedTask {
   void check_source(const std::function<void()>& check) const;
   // Stores the state in data_: none, the whole state, or (apart) the names of part files, which the
   // ranks write beside `file`.
-  void pack(FinalState how, const std::filesystem::path& file = {});
+  void capture_state(FinalState how, const std::filesystem::path& file = {});
   void save_in_parts(const SavesInParts& engine, const std::filesystem::path& file);
   FinalState saved_at_end() const;
   bool take_parts(TaskData& finished);

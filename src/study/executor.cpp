@@ -516,7 +516,7 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
   job.recompute_damaged = config.recompute_damaged;
   if (!config.keep_states || !task.extends) job.final_state = FinalState::none;
   job.on_graph = task.on_graph;
-  job.ready = [this, list, index, reported](TaskRecord&& record) {
+  job.on_measured = [this, list, index, reported](TaskRecord&& record) {
     guarded([&] {
       list->progress.finished();
       {
@@ -527,7 +527,7 @@ TaskJob Executor::job(const ListPtr& list, std::size_t index) {
       take_result(*list, index, *reported, {std::move(record), {}});
     });
   };
-  job.done = [this, list, index, reported](TaskResult&& result) {
+  job.on_closed = [this, list, index, reported](TaskResult&& result) {
     guarded([&] { close(*list, index, *reported, std::move(result)); });
   };
   return job;
@@ -645,7 +645,7 @@ void Executor::start_packing() {
   }
   try {
     host_.add(
-        0, [this] { guarded([this] { pack(); }); }, Urgency::file);
+        0, [this] { guarded([this] { archive_files(); }); }, Urgency::file);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     packing_ = false;
@@ -653,7 +653,7 @@ void Executor::start_packing() {
   }
 }
 
-void Executor::pack() {
+void Executor::archive_files() {
   std::string warning;
   const std::shared_ptr<void> ended(nullptr, [this, &warning](void*) {
     const std::lock_guard lock(mutex_);
@@ -691,7 +691,7 @@ void Executor::finish_files(Progress& progress) {
   if (folder_.leads()) {
     packing_ = true;
     lock.unlock();
-    pack();
+    archive_files();
     lock.lock();
   }
   rethrow();

@@ -42,7 +42,7 @@
 #include "src/study/admission.hpp"
 #include "src/study/host_threads.hpp"
 #include "src/study/progress.hpp"
-#include "src/study/study_state.hpp"
+#include "src/study/study_folder.hpp"
 #include "src/study/task_group.hpp"
 
 namespace rewise {
@@ -123,7 +123,7 @@ class Executor {
   void give_back(List& list, std::size_t index, const std::string& holder);
   void wait_for_holders(List& list);
   void start_packing();
-  void pack();
+  void archive_files();
 
   const StudyFolder& folder_;
   const std::vector<int> devices_;

@@ -23,7 +23,7 @@ namespace rewise {
 
 class Study {
  public:
-  // Claims the folder (study_state.hpp). `devices`: CUDA devices that tasks are distributed to;
+  // Claims the folder (study_folder.hpp). `devices`: CUDA devices that tasks are distributed to;
   // {-1}: the CPU.
   explicit Study(StudyFolder study_folder, std::vector<int> devices = {-1});
 

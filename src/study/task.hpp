@@ -47,7 +47,7 @@ enum class TaskOutcome {
   interrupted,       // a checkpoint was written, if there are paths
   held,              // another process has its lease; `message` names it
   lost,              // another process took over its lease; `message` names it
-  unwritten,         // lost after `ready` received the result; the file may be missing
+  unwritten,         // lost after `on_measured` received the result; the file may be missing
 };
 
 struct TaskResult {
@@ -80,11 +80,11 @@ struct TaskJob {
   // Called on any thread before a finished task is written: may add results for its readers.
   std::function<void(TaskData& data)> add_results = {};
   // Receives the result of a computed task, on any thread, possibly before the final state is
-  // fetched, the file is written and `done` is called. Must not throw.
-  std::function<void(TaskRecord&& record)> ready = {};
+  // fetched, the file is written and `on_closed` is called. Must not throw.
+  std::function<void(TaskRecord&& record)> on_measured = {};
   // Called on any thread once the files are written and the lease is released. `result` has no data
-  // if `ready` received them. Must not throw.
-  std::function<void(TaskResult&& result)> done = {};
+  // if `on_measured` received them. Must not throw.
+  std::function<void(TaskResult&& result)> on_closed = {};
 };
 
 // Throws Error(held) if a finished file belongs to another task; Error(data), with the key, if a

@@ -262,7 +262,7 @@ void TaskGroup::advance(const EngineCall& call, LockstepTasks& lockstep) {
       static_cast<std::uint64_t>(0.1 * static_cast<double>(cycles) / seconds), 1, 2 * budget_);
   for (std::size_t i = 0; i < times.size(); ++i) {
     ClaimedTask& task = *running_[lockstep.tasks[i]];
-    if (task.open()) task.guarded([&] { task.take(call.cycles * times[i]); });
+    if (task.open()) task.guarded([&] { task.count_cycles(call.cycles * times[i]); });
   }
 }
 
@@ -315,7 +315,7 @@ GroupSize group_size(const TaskSpec& spec) {
 std::vector<TaskResult> run_tasks(std::vector<TaskJob> jobs, const TaskRunOptions& run) {
   std::vector<TaskResult> results(jobs.size());
   for (std::size_t k = 0; k < jobs.size(); ++k) {
-    jobs[k].done = [&results, k](TaskResult&& result) { results[k] = std::move(result); };
+    jobs[k].on_closed = [&results, k](TaskResult&& result) { results[k] = std::move(result); };
   }
   HostThreads none(0);
   TaskGroup(std::move(jobs), run, none).run();

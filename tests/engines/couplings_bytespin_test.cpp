@@ -2,7 +2,7 @@
 // ferromagnet if all couplings are 1, threads and restarts, and the antiferromagnet as a
 // ferromagnet with one sublattice flipped.
 #include "src/bytespin/bytespin.hpp"
-#include "src/bytespin/couplings/coupled_engine.hpp"
+#include "src/bytespin/interactions/interaction_engine.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/same_moves.hpp"
@@ -138,7 +138,7 @@ TEST_CASE("couplings of 1 make the moves of the plain ferromagnet") {
         EngineOptions options;
         options.threads = 1;
         const auto plain = make_bytespin_engine(graph, spec, options);
-        const auto coupled = bytespin::make_coupled_engine(graph, spec, options);
+        const auto coupled = bytespin::make_interaction_engine(graph, spec, options);
         for (int cycle = 0; cycle < 20; ++cycle) {
           plain->advance({1, 2}, 1);
           coupled->advance({1, 2}, 1);

@@ -40,8 +40,8 @@ SizeData size_in_window(std::uint32_t edge, const TcWindow& window, std::uint64_
   return size;
 }
 
-PointData point_in_windows(const TcWindow& small, const TcWindow& large) {
-  PointData point;
+TcData point_in_windows(const TcWindow& small, const TcWindow& large) {
+  TcData point;
   point.p = 0.1;
   point.sizes = {size_in_window(32, small, 1), size_in_window(64, large, 2)};
   return point;
@@ -97,7 +97,7 @@ TEST_CASE("crossings: a window around them is kept, another one moves towards th
   CHECK(stays.next.half_width == half);
   for (const double off : {-1.5, 1.5}) {
     const TcWindow beside{2.5 + off * half, half, false};
-    const PointData point = point_in_windows(small, beside);
+    const TcData point = point_in_windows(small, beside);
     const WindowDecision moves = criterion->decide(point, 1, beside, 0);
     CHECK_FALSE(moves.settled);
     CHECK((moves.next.centre - beside.centre) * off < 0);
@@ -116,7 +116,7 @@ TEST_CASE("crossings: graphs other than the pilots do not move a window") {
   const auto criterion = crossings_criterion(config);
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
   const TcWindow small{2.5, 2 * half, false}, beside{2.5 + 0.4 * half, half, false};
-  PointData point = point_in_windows(small, beside);
+  TcData point = point_in_windows(small, beside);
   const WindowDecision before = criterion->decide(point, 1, beside, 0);
   for (SizeData& size : point.sizes) {
     GraphSample other = size.samples.graphs.front();
@@ -141,7 +141,7 @@ TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from s
     scan.graphs.push_back(std::move(sample));
   }
   CHECK(criterion->locate(std::span(&scan, 1)).centre == 0.7);
-  PointData point;
+  TcData point;
   point.p = 0.1;
   const TcWindow first = criterion->first_window(point, 0, 1024, {0.7, 0, false});
   CHECK(first.half_width == Approx(half_window(config, 0.7, 0.1, 1024)).epsilon(0.05));
@@ -158,7 +158,7 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
     config.p = {p};
     config.sizes = {{64}};
     config.target_error = 1e-3;
-    PointSearch search = open_tree(config, p);
+    TreeSearchState search = open_tree(config, p);
     test::Dice dice(7);
     int steps = 0;
     for (; !search.done && steps < 60; ++steps) {
@@ -197,7 +197,7 @@ TEST_CASE("tree condition: without equilibrium the updates are doubled, finally 
   config.rule = Rule::add;
   config.p = {0.1};
   config.sizes = {{64}};
-  PointSearch search = open_tree(config, 0.1);
+  TreeSearchState search = open_tree(config, 0.1);
   const std::uint64_t first = search.equilibrate;
   for (int step = 0; !search.done; ++step) {
     CHECK(search.equilibrate == first << step);

@@ -160,7 +160,7 @@ TEST_CASE("a group stopped during its preparation runs or releases the tasks it 
     };
     std::map<std::size_t, TaskOutcome> outcomes;
     for (std::size_t k = 0; k < jobs.size(); ++k) {
-      jobs[k].done = [&outcomes, k](TaskResult&& result) {
+      jobs[k].on_closed = [&outcomes, k](TaskResult&& result) {
         CHECK_FALSE(result.error);
         outcomes[k] = result.outcome;
       };
@@ -204,11 +204,11 @@ TEST_CASE("results of a group are handed over before the first state is fetched 
   std::vector<TaskJob> jobs = jobs_in((place / "").string(), specs);
   std::vector<std::string> order, early(specs.size());
   for (std::size_t k = 0; k < jobs.size(); ++k) {
-    jobs[k].ready = [&, k](TaskRecord&& record) {
+    jobs[k].on_measured = [&, k](TaskRecord&& record) {
       order.push_back("result");
       early[k] = test::content_digest({std::move(record), {}});
     };
-    jobs[k].done = [&, k](TaskResult&& result) {
+    jobs[k].on_closed = [&, k](TaskResult&& result) {
       CHECK_FALSE(result.error);
       CHECK(file_exists(jobs_in((place / "").string(), specs)[k].paths->finished));
       order.push_back("file");

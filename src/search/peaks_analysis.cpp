@@ -1,4 +1,4 @@
-#include "src/search/tc_potts.hpp"
+#include "src/search/peaks_analysis.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +26,7 @@ JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFu
 
 // Exact results for the square lattice without shortcuts (Baxter, J. Phys. C 6, L445 (1973);
 // Duminil-Copin, Sidoravicius & Tassion, Commun. Math. Phys. 349, 47 (2017)).
-void take_exact(const StudyConfig& config, PottsPoint& point) {
+void take_exact(const StudyConfig& config, PeaksResult& point) {
   if (point.p != 0) return;
   point.exact = potts_tc(config.dim(), 0, config.model.q);
   if (!point.exact) return;
@@ -38,7 +38,7 @@ bool is_used(const SizePeaks& size) { return size.usable && size.outside <= kMax
 
 // A rewired lattice with few shortcuts behaves like the regular one, and the temperatures of its
 // peaks converge to the regular transition: q = 3, p = 0.01, up to 16 x 16 sites.
-std::string lack_of_shortcuts(const StudyConfig& config, const PottsPoint& point) {
+std::string lack_of_shortcuts(const StudyConfig& config, const PeaksResult& point) {
   double largest = 0;
   for (const SizePeaks& size : point.peaks) {
     if (is_used(size)) largest = std::max(largest, size.sites);
@@ -55,8 +55,8 @@ Value total(const PottsTransition& found) {
   return {found.temperature.value, std::hypot(found.temperature.error, found.systematic)};
 }
 
-PottsPoint analyse(const StudyConfig& config, PointData&& data) {
-  PottsPoint point;
+PeaksResult analyse(const StudyConfig& config, TcData&& data) {
+  PeaksResult point;
   point.p = data.p;
   point.sizes = std::move(data.sizes);
   point.warnings = std::move(data.warnings);
@@ -116,14 +116,14 @@ PottsPoint analyse(const StudyConfig& config, PointData&& data) {
   return point;
 }
 
-void add_shifts(const StudyConfig& config, std::vector<PottsPoint>& points) {
+void add_shifts(const StudyConfig& config, std::vector<PeaksResult>& points) {
   std::optional<Value> zero;
-  for (const PottsPoint& point : points) {
+  for (const PeaksResult& point : points) {
     if (point.p == 0 && point.transition.found) zero = total(point.transition);
   }
   if (const auto exact = potts_tc(config.dim(), 0, config.model.q)) zero = Value{*exact, 0};
   if (!zero) return;
-  for (PottsPoint& point : points) {
+  for (PeaksResult& point : points) {
     if (point.p == 0 || !point.transition.found) continue;
     const Value here = total(point.transition);
     point.shift = Value{here.value - zero->value, std::hypot(here.error, zero->error)};
@@ -160,7 +160,7 @@ Json peak_json(const Peak& peak) {
           {"height", printed_json(estimate(peak.height))}};
 }
 
-Json peaks_size_json(const StudyConfig& config, const PottsPoint& point, std::size_t k) {
+Json peaks_size_json(const StudyConfig& config, const PeaksResult& point, std::size_t k) {
   const SizePeaks& peaks = point.peaks[k];
   Json json = size_json(point.sizes[k], point.simulated[k], point.hot_cold[k], config.replicas);
   const Eigen::ArrayXd& grid = point.heat[k].temperature;
@@ -207,7 +207,7 @@ Value latent_heat(const PottsTransition& found) {
 }
 
 // The exact order if known, with the measured one beside it.
-Json order_json(const PottsPoint& point) {
+Json order_json(const PeaksResult& point) {
   const PottsTransition& found = point.transition;
   Json json{{"verdict", order_text(point.exact_order.value_or(found.order))},
             {"source", point.exact_order ? "exact" : "measured"},
@@ -226,7 +226,7 @@ Json order_json(const PottsPoint& point) {
   return json;
 }
 
-Json point_json(const StudyConfig& config, const PottsPoint& point) {
+Json point_json(const StudyConfig& config, const PeaksResult& point) {
   const PottsTransition& found = point.transition;
   Json json;
   json["p"] = point.p;
@@ -265,7 +265,7 @@ Json point_json(const StudyConfig& config, const PottsPoint& point) {
 }
 
 // "first order (exact, square lattice: latent heat 0.696); from these sizes: order undecided: .."
-std::string order_words(const PottsPoint& point) {
+std::string order_words(const PeaksResult& point) {
   const Order found = point.transition.order;
   const std::string by_sizes = fmt::format(
       "{}: {}",
@@ -278,14 +278,14 @@ std::string order_words(const PottsPoint& point) {
                      latent > 0 ? fmt::format(": latent heat {:.4g}", latent) : "", by_sizes);
 }
 
-std::string latent_text(const PottsPoint& point) {
+std::string latent_text(const PeaksResult& point) {
   const PottsTransition& found = point.transition;
   if (found.order == Order::first) return printed(latent_heat(found));
   return std::isfinite(found.latent_below) ? fmt::format("< {:.2g}", found.latent_below) : "-";
 }
 
 // The row of one p in tc.csv and in the table of transitions.
-Cells point_cells(const PottsPoint& point) {
+Cells point_cells(const PeaksResult& point) {
   const PottsTransition& found = point.transition;
   const auto tc = found.found ? std::optional(total(found)) : std::nullopt;
   const auto known = [&tc](double x) { return tc ? number_json(x) : Json(nullptr); };
@@ -340,18 +340,18 @@ Cells size_cells(double p, const SizeData& size, const SizePeaks& peaks) {
 
 }  // namespace
 
-std::vector<PottsPoint> peaks_of(const StudyConfig& config, std::vector<PointData> data) {
-  std::vector<PottsPoint> points;
-  for (PointData& one : data) points.push_back(analyse(config, std::move(one)));
+std::vector<PeaksResult> peaks_of(const StudyConfig& config, std::vector<TcData> data) {
+  std::vector<PeaksResult> points;
+  for (TcData& one : data) points.push_back(analyse(config, std::move(one)));
   add_shifts(config, points);
   return points;
 }
 
-Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points) {
+Json peaks_summary(const StudyConfig& config, const std::vector<PeaksResult>& points) {
   Json json = summary_head(config, "tc");
   json["method"] = "peaks";
   json["points"] = Json::array();
-  for (const PottsPoint& point : points) json["points"].push_back(point_json(config, point));
+  for (const PeaksResult& point : points) json["points"].push_back(point_json(config, point));
   const auto exact = potts_tc(config.dim(), 0, config.model.q);
   json["tc0"] = nullptr;
   if (exact) {
@@ -367,9 +367,9 @@ Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& poi
   return json;
 }
 
-std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points) {
+std::string peaks_csv(const StudyConfig& config, const std::vector<PeaksResult>& points) {
   std::string out = csv_header(config);
-  for (const PottsPoint& point : points) {
+  for (const PeaksResult& point : points) {
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       out += csv_rows(config, point.p, config.rule, point.sizes[k], point.simulated[k]);
     }
@@ -377,16 +377,16 @@ std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& 
   return out;
 }
 
-std::string peaks_points_csv(const std::vector<PottsPoint>& points) {
+std::string peaks_points_csv(const std::vector<PeaksResult>& points) {
   std::vector<Cells> rows;
-  for (const PottsPoint& point : points) rows.push_back(point_cells(point));
+  for (const PeaksResult& point : points) rows.push_back(point_cells(point));
   return cells_csv(rows);
 }
 
-std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points) {
+std::string peaks_text(const StudyConfig& config, const std::vector<PeaksResult>& points) {
   std::vector<Cells> rows, sizes;
   std::string words;
-  for (const PottsPoint& point : points) {
+  for (const PeaksResult& point : points) {
     const PottsTransition& found = point.transition;
     rows.push_back(point_cells(point));
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {

@@ -1,4 +1,4 @@
-#include "src/bytespin/couplings/coupled_engine.hpp"
+#include "src/bytespin/interactions/interaction_engine.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -22,12 +22,12 @@ namespace {
 // Updates of one replica on a thread.
 class Updates {
  public:
-  Updates(const CoupledPlan& coupled, std::span<const std::size_t> first_of_colour)
-      : c_(coupled),
+  Updates(const InteractionPlan& interactions, std::span<const std::size_t> first_of_colour)
+      : c_(interactions),
         first_of_colour_(first_of_colour),
-        queue_(coupled.plan.sites),
-        parent_(coupled.plan.sites),
-        marked_(coupled.plan.sites) {}
+        queue_(interactions.plan.sites),
+        parent_(interactions.plan.sites),
+        marked_(interactions.plan.sites) {}
 
   void local(const Boltzmann& factors, const DrawKey& key, std::uint8_t* spins) {
     with_dim(c_.plan.lattice.dim, [&]<int D>() { local_in<D>(factors, key, spins); });
@@ -128,7 +128,7 @@ class Updates {
     std::iota(parent_.begin(), parent_.end(), Site{0});
     for (Site site = 0; site < sites; ++site) {
       c_.plan.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t) {
-        if (neighbour < site || !CoupledPlan::couples_join(a, b, site, neighbour)) return;
+        if (neighbour < site || !InteractionPlan::couples_join(a, b, site, neighbour)) return;
         const Site x = find(site), y = find(neighbour);
         parent_[std::max(x, y)] = std::min(x, y);
       });
@@ -140,17 +140,17 @@ class Updates {
     }
   }
 
-  const CoupledPlan& c_;
+  const InteractionPlan& c_;
   const std::span<const std::size_t> first_of_colour_;
   std::uint32_t draw_[kSlotsPerBlock] = {}, proposal_[kSlotsPerBlock] = {};
   std::vector<Site> queue_, parent_;
   std::vector<std::uint8_t> marked_;  // all 0 between updates
 };
 
-class CoupledCpuEngine final : public CoupledEngine {
+class InteractionCpuEngine final : public InteractionEngine {
  public:
-  CoupledCpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-      : CoupledEngine(graph, spec, options),
+  InteractionCpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
+      : InteractionEngine(graph, spec, options),
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         spins_(replicas_ * plan_.sites),
@@ -190,7 +190,8 @@ class CoupledCpuEngine final : public CoupledEngine {
   std::vector<std::int64_t> bond_sums();
   Updates& updates_of(int thread) {
     Worker& worker = workers_[static_cast<std::size_t>(thread)];
-    if (!worker.updates) worker.updates = std::make_unique<Updates>(coupled_, first_of_colour_);
+    if (!worker.updates)
+      worker.updates = std::make_unique<Updates>(interactions_, first_of_colour_);
     return *worker.updates;
   }
   // The Houdayer moves and the replica exchange with these step numbers.
@@ -204,9 +205,9 @@ class CoupledCpuEngine final : public CoupledEngine {
 };
 
 // Brings a replica to `steps` steps beyond step_, or to the end of the step in which it is stopped.
-std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
-                                                std::uint64_t steps, StopPoll& poll,
-                                                Worker& worker) {
+std::uint32_t InteractionCpuEngine::advance_replica(std::size_t replica, const Schedule& schedule,
+                                                    std::uint64_t steps, StopPoll& poll,
+                                                    Worker& worker) {
   const Boltzmann& factors = boltzmann_[replica / spec_.replicas];
   std::uint32_t done = steps_ahead_[replica];
   for (bool stopped = false; done < steps && !stopped; ++done) {
@@ -234,7 +235,7 @@ std::uint32_t CoupledCpuEngine::advance_replica(std::size_t replica, const Sched
   return done;
 }
 
-bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
+bool InteractionCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   check_schedule(schedule);
   const std::uint64_t steps = check_steps(schedule, cycles);
   const std::uint64_t closing = schedule.closing_steps();
@@ -253,20 +254,20 @@ bool CoupledCpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
   return true;
 }
 
-std::vector<std::int64_t> CoupledCpuEngine::bond_sums() {
+std::vector<std::int64_t> InteractionCpuEngine::bond_sums() {
   std::vector<std::int64_t> sums(replicas_);
   with_dim(plan_.lattice.dim, [&]<int D>() {
     on_threads(now_threads(), replicas_, [&](std::size_t replica, int) {
       const std::uint8_t* spins = spins_of(replica);
       for (Site site = 0; site < plan_.sites; ++site) {
-        sums[replica] += coupled_.bond_sum_of<D>(spins, site);
+        sums[replica] += interactions_.bond_sum_of<D>(spins, site);
       }
     });
   });
   return sums;
 }
 
-void CoupledCpuEngine::move_couples(std::uint32_t step) {
+void InteractionCpuEngine::move_couples(std::uint32_t step) {
   const double begin = now();
   const std::size_t of_temperature = couples_of(spec_.replicas);
   on_threads(now_threads(), spec_.betas.size() * of_temperature,
@@ -280,13 +281,13 @@ void CoupledCpuEngine::move_couples(std::uint32_t step) {
   work_.cluster_seconds += now() - begin;
 }
 
-void CoupledCpuEngine::exchange(std::uint32_t step) {
+void InteractionCpuEngine::exchange(std::uint32_t step) {
   exchange_.make_step(bond_sums(), step, [&](std::size_t replica, std::size_t next) {
     std::swap_ranges(spins_of(replica), spins_of(replica) + plan_.sites, spins_of(next));
   });
 }
 
-bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
+bool InteractionCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps) {
   const double begin = now();
   std::atomic<bool> stopped{false};
   on_threads(now_threads(), replicas_, [&](std::size_t replica, int thread) {
@@ -311,7 +312,7 @@ bool CoupledCpuEngine::advance_to(const Schedule& schedule, std::uint64_t steps)
   return *std::min_element(steps_ahead_.begin(), steps_ahead_.end()) >= steps;
 }
 
-void CoupledCpuEngine::measure(Observation& out) {
+void InteractionCpuEngine::measure(Observation& out) {
   const double begin = now();
   const std::vector<std::int64_t> energy = bond_sums();
   std::vector<std::int64_t> magnetisation(replicas_), staggered(spec_.staggered ? replicas_ : 0);
@@ -322,14 +323,14 @@ void CoupledCpuEngine::measure(Observation& out) {
       magnetisation[replica] =
           rewise::bytespin::magnetisation(plan_, {spins_of(replica), plan_.sites});
       for (Site site = 0; site < sites && !staggered.empty(); ++site) {
-        staggered[replica] += coupled_.staggered_of(spins_of(replica), site);
+        staggered[replica] += interactions_.staggered_of(spins_of(replica), site);
       }
     });
     on_threads(now_threads(), pairs(), [&](std::size_t pair, int) {
       const std::uint8_t *a = spins_of(first_of_pair(pair)), *b = a + plan_.sites;
       for (Site site = 0; site < sites; ++site) {
         overlap[pair] += a[site] == b[site] ? 1 : -1;
-        link_overlap[pair] += coupled_.link_overlap_of<D>(a, b, site);
+        link_overlap[pair] += interactions_.link_overlap_of<D>(a, b, site);
       }
     });
   });
@@ -339,8 +340,8 @@ void CoupledCpuEngine::measure(Observation& out) {
 
 }  // namespace
 
-CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
-                             const EngineOptions& options)
+InteractionEngine::InteractionEngine(const Graph& graph, const EngineSpec& spec,
+                                     const EngineOptions& options)
     : BytespinEngine(graph, spec), coupling_(plan_.slots), exchange_(spec) {
   if (is_few_cluster()) {
     throw Error(ExitCode::usage,
@@ -389,24 +390,25 @@ CoupledEngine::CoupledEngine(const Graph& graph, const EngineSpec& spec,
     }
     first_of_colour_.push_back(of_colour_.size());
   }
-  coupled_ = {host_plan(plan_),         coupling_.data(),  field_.empty() ? nullptr : field_.data(),
-              boltzmann_.data(),        of_colour_.data(), spec.local,
-              exchange_.rules().data(), sublattice_.data()};
+  interactions_ = {
+      host_plan(plan_),         coupling_.data(),  field_.empty() ? nullptr : field_.data(),
+      boltzmann_.data(),        of_colour_.data(), spec.local,
+      exchange_.rules().data(), sublattice_.data()};
 }
 
-void CoupledEngine::check_schedule(const Schedule& schedule) const {
+void InteractionEngine::check_schedule(const Schedule& schedule) const {
   if (schedule.cluster == 0 || !plan_.potts || !has_negative_) return;
   throw Error(ExitCode::usage,
               "cluster updates of Potts spins require couplings J >= 0 (schedule 1:0 supports any "
               "couplings)");
 }
 
-void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
-                                     const std::vector<std::int64_t>& magnetisation,
-                                     const std::vector<std::int64_t>& staggered,
-                                     const std::vector<std::int64_t>& overlap,
-                                     const std::vector<std::int64_t>& link_overlap,
-                                     Observation& out) {
+void InteractionEngine::report_couplings(const std::vector<std::int64_t>& energy,
+                                         const std::vector<std::int64_t>& magnetisation,
+                                         const std::vector<std::int64_t>& staggered,
+                                         const std::vector<std::int64_t>& overlap,
+                                         const std::vector<std::int64_t>& link_overlap,
+                                         Observation& out) {
   out.clear();
   const bool whole = spec_.model.interactions.energy_unit() == 1;
   for (const std::int64_t sum : energy) out.bond_sum.push_back(whole ? sum / kFixedOne : sum);
@@ -417,19 +419,19 @@ void CoupledEngine::report_couplings(const std::vector<std::int64_t>& energy,
   exchange_.move_counts(out);
 }
 
-std::vector<std::uint64_t> CoupledEngine::save_sums() const {
+std::vector<std::uint64_t> InteractionEngine::save_sums() const {
   std::vector<std::uint64_t> words = BytespinEngine::save_sums();
   exchange_.save(words);
   return words;
 }
 
-bool CoupledEngine::restore_sums(std::span<const std::uint64_t> words) {
+bool InteractionEngine::restore_sums(std::span<const std::uint64_t> words) {
   return exchange_.restore(words) && BytespinEngine::restore_sums(words);
 }
 
-std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
-                                            const EngineOptions& options) {
-  return std::make_unique<CoupledCpuEngine>(graph, spec, options);
+std::unique_ptr<Engine> make_interaction_engine(const Graph& graph, const EngineSpec& spec,
+                                                const EngineOptions& options) {
+  return std::make_unique<InteractionCpuEngine>(graph, spec, options);
 }
 
 }  // namespace rewise::bytespin

@@ -1,4 +1,4 @@
-#include "src/study/study_state.hpp"
+#include "src/study/study_folder.hpp"
 
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -122,7 +122,7 @@ StoredStudy read_stored_study(const std::string& text, const fs::path& file) {
     const auto now = root[one.table][one.key];
     return now ? now : root[one.old_table][one.old_key];
   };
-  ModelWords words, origin;
+  ModelTexts words, origin;
   for (const char* key : kModelKeys) {
     const auto node = at(setting(fmt::format("model.{}", key)));
     origin[key] = fmt::format("{}: model.{}", file.string(), key);

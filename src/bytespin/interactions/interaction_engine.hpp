@@ -1,18 +1,18 @@
-// The bytespin engine for couplings and fields (coupled_plan.hpp), on every device.
+// The bytespin engine for couplings and fields (interaction_plan.hpp), on every device.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "src/bytespin/bytespin_engine.hpp"
-#include "src/bytespin/couplings/coupled_plan.hpp"
+#include "src/bytespin/interactions/interaction_plan.hpp"
 
 namespace rewise::bytespin {
 
-class CoupledEngine : public BytespinEngine {
+class InteractionEngine : public BytespinEngine {
  public:
   // Throws Error(usage) for updates and methods that support the ferromagnet only.
-  CoupledEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+  InteractionEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
 
  protected:
   // Pairs of replicas 2k and 2k + 1 of one temperature.
@@ -35,22 +35,22 @@ class CoupledEngine : public BytespinEngine {
   std::vector<std::uint64_t> save_sums() const override;
   bool restore_sums(std::span<const std::uint64_t> words) override;
 
-  std::vector<std::int32_t> coupling_, field_;  // as in CoupledPlan
-  std::vector<std::uint8_t> sublattice_;        // as in CoupledPlan
+  std::vector<std::int32_t> coupling_, field_;  // as in InteractionPlan
+  std::vector<std::uint8_t> sublattice_;        // as in InteractionPlan
   std::vector<Boltzmann> boltzmann_;
   std::vector<Site> of_colour_;
   std::vector<std::size_t> first_of_colour_;  // [colours + 1]
-  CoupledPlan coupled_;                       // with pointers to the host's memory
+  InteractionPlan interactions_;              // with pointers to the host's memory
   ReplicaExchange exchange_;
 
  private:
   bool has_negative_ = false;
 };
 
-std::unique_ptr<Engine> make_coupled_engine(const Graph& graph, const EngineSpec& spec,
-                                            const EngineOptions& options);
-// make_coupled_engine() on the CUDA device options.device.
-std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
-                                                 const EngineOptions& options);
+std::unique_ptr<Engine> make_interaction_engine(const Graph& graph, const EngineSpec& spec,
+                                                const EngineOptions& options);
+// make_interaction_engine() on the CUDA device options.device.
+std::unique_ptr<Engine> make_interaction_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                                     const EngineOptions& options);
 
 }  // namespace rewise::bytespin

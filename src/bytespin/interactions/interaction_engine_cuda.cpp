@@ -7,19 +7,19 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/require_memory.hpp"
-#include "src/bytespin/couplings/coupled_cuda.hpp"
-#include "src/bytespin/couplings/coupled_engine.hpp"
 #include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/interactions/interaction_cuda.hpp"
+#include "src/bytespin/interactions/interaction_engine.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
 #include "src/cuda/device_stream.hpp"
 
 namespace rewise::bytespin {
 namespace {
 
-class CoupledCudaEngine final : public CoupledEngine {
+class InteractionCudaEngine final : public InteractionEngine {
  public:
-  CoupledCudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
-  ~CoupledCudaEngine() override { device_.finish(); }  // queued work uses this engine's memory
+  InteractionCudaEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options);
+  ~InteractionCudaEngine() override { device_.finish(); }  // queued work uses this engine's memory
 
   std::string_view device() const override { return device_name_; }
   int threads() const override { return 1; }
@@ -41,11 +41,11 @@ class CoupledCudaEngine final : public CoupledEngine {
   void exchange();
 
   std::vector<std::uint64_t> save_sums() const override {
-    const_cast<CoupledCudaEngine*>(this)->fetch_exchanges();
-    return CoupledEngine::save_sums();
+    const_cast<InteractionCudaEngine*>(this)->fetch_exchanges();
+    return InteractionEngine::save_sums();
   }
   bool restore_sums(std::span<const std::uint64_t> words) override {
-    const bool fits = CoupledEngine::restore_sums(words);
+    const bool fits = InteractionEngine::restore_sums(words);
     send_exchanges();
     return fits;
   }
@@ -74,7 +74,7 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<unsigned long long> energies_;
   // The results of launch_measure(): [replicas] unequal, [replicas][measured_counts()]
   DeviceBuffer<unsigned long long> counted_;
-  CoupledPlan on_device_;
+  InteractionPlan on_device_;
   DeviceReplicas device_replicas_;
   DeviceBuffer<Site> queue_;
   DeviceBuffer<std::uint32_t> bits_;
@@ -83,12 +83,12 @@ class CoupledCudaEngine final : public CoupledEngine {
   DeviceBuffer<unsigned long long> counts_;  // [T] attempts, [T] exchanges
   DeviceBuffer<std::uint8_t> accepted_;
   DeviceBuffer<ExchangeRule> device_rules_;
-  CoupledScratch scratch_;
+  InteractionScratch scratch_;
 };
 
-CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
-                                     const EngineOptions& options)
-    : CoupledEngine(graph, spec, options),
+InteractionCudaEngine::InteractionCudaEngine(const Graph& graph, const EngineSpec& spec,
+                                             const EngineOptions& options)
+    : InteractionEngine(graph, spec, options),
       options_(options),
       device_(options.device),
       device_name_(fmt::format("cuda:{}", options.device)) {
@@ -129,7 +129,7 @@ CoupledCudaEngine::CoupledCudaEngine(const Graph& graph, const EngineSpec& spec,
   device_.wait();
 }
 
-void CoupledCudaEngine::fetch_exchanges() {
+void InteractionCudaEngine::fetch_exchanges() {
   if (!spec_.exchange) return;
   device_.use();
   exchange_.walker = walkers_.to_host(device_.get());
@@ -139,7 +139,7 @@ void CoupledCudaEngine::fetch_exchanges() {
   exchange_.exchanges.assign(counts.begin() + half, counts.end());
 }
 
-void CoupledCudaEngine::send_exchanges() {
+void InteractionCudaEngine::send_exchanges() {
   if (!spec_.exchange) return;
   device_.use();
   std::vector<unsigned long long> counts(exchange_.attempts.begin(), exchange_.attempts.end());
@@ -149,10 +149,10 @@ void CoupledCudaEngine::send_exchanges() {
   device_.wait();
 }
 
-void CoupledCudaEngine::exchange() {
+void InteractionCudaEngine::exchange() {
   const cudaStream_t stream = device_.get();
   energies_.clear(stream);
-  launch_coupled_bond_sums(on_device_, device_replicas_, energies_.data(), stream);
+  launch_interaction_bond_sums(on_device_, device_replicas_, energies_.data(), stream);
   const auto temperatures = static_cast<std::uint32_t>(spec_.betas.size());
   const ExchangeSpace space{walkers_.data(), counts_.data(), counts_.data() + temperatures,
                             accepted_.data()};
@@ -161,7 +161,7 @@ void CoupledCudaEngine::exchange() {
   ++exchange_.steps;
 }
 
-void CoupledCudaEngine::check_memory() const {
+void InteractionCudaEngine::check_memory() const {
   const std::uint64_t sites = plan_.sites;
   const std::uint64_t need = DeviceGraph::bytes(plan_) + 4 * (plan_.slots + 2 * sites) + sites +
                              replicas_ * (replica_stride(sites) + 4 * sites + sites / 8 + 64) +
@@ -175,15 +175,15 @@ void CoupledCudaEngine::check_memory() const {
                   device_name_, gib(need), sites, replicas_, gib(free)));
 }
 
-void CoupledCudaEngine::prepare_clusters() {
+void InteractionCudaEngine::prepare_clusters() {
   if (!queue_.empty()) return;
   queue_ = DeviceBuffer<Site>(replicas_ * plan_.sites);
-  bits_ = DeviceBuffer<std::uint32_t>(replicas_ * CoupledScratch::words(plan_.sites));
+  bits_ = DeviceBuffer<std::uint32_t>(replicas_ * InteractionScratch::words(plan_.sites));
   bits_.clear(device_.get());
   scratch_ = {queue_.data(), bits_.data(), visited_.data()};
 }
 
-void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
+void InteractionCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   device_.use();
   if (schedule.cluster > 0 || schedule.houdayer) prepare_clusters();
   const cudaStream_t stream = device_.get();
@@ -192,20 +192,20 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
     for (std::uint32_t n = 0; n < schedule.local; ++n, ++device_replicas_.step) {
       for (std::size_t colour = 0; colour + 1 < first_of_colour_.size(); ++colour) {
-        launch_coupled_local(on_device_, device_replicas_, first_of_colour_[colour],
-                             first_of_colour_[colour + 1], static_cast<int>(colour), stream);
+        launch_interaction_local(on_device_, device_replicas_, first_of_colour_[colour],
+                                 first_of_colour_[colour + 1], static_cast<int>(colour), stream);
       }
     }
     if (schedule.cluster > 0 && is_wolff()) {
-      launch_coupled_wolff(on_device_, device_replicas_, scratch_, schedule.cluster, stream);
+      launch_interaction_wolff(on_device_, device_replicas_, scratch_, schedule.cluster, stream);
       device_replicas_.step += schedule.cluster;
     } else {
       for (std::uint32_t n = 0; n < schedule.cluster; ++n, ++device_replicas_.step) {
-        launch_coupled_swendsen_wang(on_device_, device_replicas_, scratch_, stream);
+        launch_interaction_swendsen_wang(on_device_, device_replicas_, scratch_, stream);
       }
     }
     if (schedule.houdayer) {
-      launch_coupled_houdayer(on_device_, device_replicas_, scratch_, stream);
+      launch_interaction_houdayer(on_device_, device_replicas_, scratch_, stream);
       ++device_replicas_.step;
     }
     if (schedule.exchange) {
@@ -230,17 +230,17 @@ void CoupledCudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   cluster_updates_ = 0;  // this engine measures no cluster sums
 }
 
-void CoupledCudaEngine::measure(Observation& out) {
+void InteractionCudaEngine::measure(Observation& out) {
   device_.use();
   const double start = now();
   const cudaStream_t stream = device_.get();
   energies_.clear(stream);
   counted_.clear(stream);
-  launch_coupled_measure(on_device_, device_replicas_, energies_.data(),
-                         energies_.data() + replicas_, stream);
+  launch_interaction_measure(on_device_, device_replicas_, energies_.data(),
+                             energies_.data() + replicas_, stream);
   unsigned long long* const of_sublattices = energies_.data() + replicas_ + 2 * pairs();
   if (spec_.staggered) {
-    launch_coupled_staggered(on_device_, device_replicas_, of_sublattices, stream);
+    launch_interaction_staggered(on_device_, device_replicas_, of_sublattices, stream);
   }
   launch_measure(graph_->plan(), Geometry::make(plan_.lattice), device_replicas_, counted_.data(),
                  counted_.data() + replicas_, stream);
@@ -269,9 +269,9 @@ void CoupledCudaEngine::measure(Observation& out) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_coupled_cuda_engine(const Graph& graph, const EngineSpec& spec,
-                                                 const EngineOptions& options) {
-  return std::make_unique<CoupledCudaEngine>(graph, spec, options);
+std::unique_ptr<Engine> make_interaction_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                                     const EngineOptions& options) {
+  return std::make_unique<InteractionCudaEngine>(graph, spec, options);
 }
 
 }  // namespace rewise::bytespin

@@ -18,7 +18,7 @@
 namespace rewise {
 
 // One p.
-struct PottsPoint {
+struct PeaksResult {
   double p = 0;
   std::vector<SizeData> sizes;                       // ascending in sites
   std::vector<SizeCurves> simulated;                 // [size]
@@ -35,13 +35,13 @@ struct PottsPoint {
 };
 
 // Analyses what search_tc() measured (tc_search.hpp), one point per p.
-std::vector<PottsPoint> peaks_of(const StudyConfig& config, std::vector<PointData> data);
+std::vector<PeaksResult> peaks_of(const StudyConfig& config, std::vector<TcData> data);
 
-Json peaks_summary(const StudyConfig& config, const std::vector<PottsPoint>& points);
+Json peaks_summary(const StudyConfig& config, const std::vector<PeaksResult>& points);
 // summary.csv, and tc.csv with a row per p.
-std::string peaks_csv(const StudyConfig& config, const std::vector<PottsPoint>& points);
-std::string peaks_points_csv(const std::vector<PottsPoint>& points);
+std::string peaks_csv(const StudyConfig& config, const std::vector<PeaksResult>& points);
+std::string peaks_points_csv(const std::vector<PeaksResult>& points);
 // Tables for standard output.
-std::string peaks_text(const StudyConfig& config, const std::vector<PottsPoint>& points);
+std::string peaks_text(const StudyConfig& config, const std::vector<PeaksResult>& points);
 
 }  // namespace rewise

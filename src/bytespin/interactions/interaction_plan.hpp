@@ -30,7 +30,7 @@
 
 namespace rewise::bytespin {
 
-struct CoupledPlan {
+struct InteractionPlan {
   DevicePlan plan;
   const std::int32_t* coupling = nullptr;  // [slots] of bonds
   const std::int32_t* field = nullptr;     // [sites]; nullptr: no field

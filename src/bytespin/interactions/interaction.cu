@@ -1,6 +1,6 @@
 #include <cuda/atomic>
 
-#include "src/bytespin/couplings/coupled_cuda.hpp"
+#include "src/bytespin/interactions/interaction_cuda.hpp"
 #include "src/cuda/launch.hpp"
 
 namespace rewise::bytespin {
@@ -28,7 +28,7 @@ LaunchShape shape_of(std::uint64_t replicas, std::uint32_t blocks_per_replica) {
 }
 
 template <int kDim>
-__global__ void local_sites(const __grid_constant__ CoupledPlan c,
+__global__ void local_sites(const __grid_constant__ InteractionPlan c,
                             const __grid_constant__ DeviceReplicas replicas, std::uint64_t first,
                             std::uint64_t last, int colour, std::uint32_t blocks) {
   const Item item = item_of(blocks);
@@ -45,16 +45,16 @@ __global__ void local_sites(const __grid_constant__ CoupledPlan c,
 
 // One block per replica.
 template <int kDim>
-__global__ void wolff_clusters(const __grid_constant__ CoupledPlan c,
+__global__ void wolff_clusters(const __grid_constant__ InteractionPlan c,
                                const __grid_constant__ DeviceReplicas replicas,
-                               const __grid_constant__ CoupledScratch scratch,
+                               const __grid_constant__ InteractionScratch scratch,
                                std::uint32_t updates) {
   __shared__ unsigned size, bound;
   const std::uint32_t replica = blockIdx.x;
   const Boltzmann factors = c.boltzmann[replicas.temperature(replica)];
   std::uint8_t* const spins = replicas.spins_of(replica);
   Site* const queue = scratch.queue + replica * c.plan.sites;
-  std::uint32_t* const bits = scratch.bits + replica * CoupledScratch::words(c.plan.sites);
+  std::uint32_t* const bits = scratch.bits + replica * InteractionScratch::words(c.plan.sites);
   for (std::uint32_t n = 0; n < updates; ++n) {
     const DrawKey key = replicas.key(replica, n);
     const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
@@ -122,20 +122,22 @@ __device__ void unite(Site* parents, Site a, Site b) {
   }
 }
 
-__global__ void start_trees(const __grid_constant__ CoupledPlan c,
-                            const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+__global__ void start_trees(const __grid_constant__ InteractionPlan c,
+                            const __grid_constant__ InteractionScratch scratch,
+                            std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   scratch.queue[item.replica * c.plan.sites + item.index] = static_cast<Site>(item.index);
-  if (item.index < CoupledScratch::words(c.plan.sites)) {
-    scratch.bits[item.replica * CoupledScratch::words(c.plan.sites) + item.index] = 0;
+  if (item.index < InteractionScratch::words(c.plan.sites)) {
+    scratch.bits[item.replica * InteractionScratch::words(c.plan.sites) + item.index] = 0;
   }
 }
 
 template <int kDim>
-__global__ void join_trees(const __grid_constant__ CoupledPlan c,
+__global__ void join_trees(const __grid_constant__ InteractionPlan c,
                            const __grid_constant__ DeviceReplicas replicas,
-                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+                           const __grid_constant__ InteractionScratch scratch,
+                           std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   const auto site = static_cast<Site>(item.index);
@@ -151,9 +153,10 @@ __global__ void join_trees(const __grid_constant__ CoupledPlan c,
 }
 
 // Replaces each site's parent by its root. A site bound to the ghost spin sets the bit of its root.
-__global__ void mark_fixed(const __grid_constant__ CoupledPlan c,
+__global__ void mark_fixed(const __grid_constant__ InteractionPlan c,
                            const __grid_constant__ DeviceReplicas replicas,
-                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+                           const __grid_constant__ InteractionScratch scratch,
+                           std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   const auto site = static_cast<Site>(item.index);
@@ -163,19 +166,20 @@ __global__ void mark_fixed(const __grid_constant__ CoupledPlan c,
   const Boltzmann factors = c.boltzmann[replicas.temperature(item.replica)];
   if (c.binds_to_ghost(factors, replicas.key(item.replica), site,
                        replicas.spins_of(item.replica)[site])) {
-    atomicOr(&scratch.bits[item.replica * CoupledScratch::words(c.plan.sites) + root / 32],
+    atomicOr(&scratch.bits[item.replica * InteractionScratch::words(c.plan.sites) + root / 32],
              1u << root % 32);
   }
 }
 
-__global__ void flip_trees(const __grid_constant__ CoupledPlan c,
+__global__ void flip_trees(const __grid_constant__ InteractionPlan c,
                            const __grid_constant__ DeviceReplicas replicas,
-                           const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+                           const __grid_constant__ InteractionScratch scratch,
+                           std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   const Site root = scratch.queue[item.replica * c.plan.sites + item.index];
   const std::uint32_t* const bits =
-      scratch.bits + item.replica * CoupledScratch::words(c.plan.sites);
+      scratch.bits + item.replica * InteractionScratch::words(c.plan.sites);
   if ((bits[root / 32] >> root % 32 & 1u) != 0) return;
   std::uint8_t* const spins = replicas.spins_of(item.replica);
   spins[item.index] = c.flipped(replicas.key(item.replica), root, spins[item.index]);
@@ -191,9 +195,10 @@ __device__ __forceinline__ std::uint32_t couple_replica(const DeviceReplicas& re
 
 // Houdayer moves; item.replica: the couple.
 template <int kDim>
-__global__ void join_couples(const __grid_constant__ CoupledPlan c,
+__global__ void join_couples(const __grid_constant__ InteractionPlan c,
                              const __grid_constant__ DeviceReplicas replicas,
-                             const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+                             const __grid_constant__ InteractionScratch scratch,
+                             std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   const auto site = static_cast<Site>(item.index);
@@ -202,15 +207,16 @@ __global__ void join_couples(const __grid_constant__ CoupledPlan c,
   const std::uint8_t* const b = replicas.spins_of(replica + kPartnerDistance);
   Site* const parents = scratch.queue + item.replica * c.plan.sites;
   c.plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
-    if (neighbour > site && CoupledPlan::couples_join(a, b, site, neighbour)) {
+    if (neighbour > site && InteractionPlan::couples_join(a, b, site, neighbour)) {
       unite(parents, site, neighbour);
     }
   });
 }
 
-__global__ void flip_couples(const __grid_constant__ CoupledPlan c,
+__global__ void flip_couples(const __grid_constant__ InteractionPlan c,
                              const __grid_constant__ DeviceReplicas replicas,
-                             const __grid_constant__ CoupledScratch scratch, std::uint32_t blocks) {
+                             const __grid_constant__ InteractionScratch scratch,
+                             std::uint32_t blocks) {
   const Item item = item_of(blocks);
   if (item.index >= c.plan.sites) return;
   const std::uint32_t replica = couple_replica(replicas, item.replica);
@@ -231,7 +237,7 @@ __device__ __forceinline__ void add_to(unsigned long long* sum, long long value)
 }
 
 template <int kDim>
-__global__ void sum_bonds(const __grid_constant__ CoupledPlan c,
+__global__ void sum_bonds(const __grid_constant__ InteractionPlan c,
                           const __grid_constant__ DeviceReplicas replicas,
                           unsigned long long* bond_sums, std::uint32_t blocks) {
   const Item item = item_of(blocks);
@@ -242,7 +248,7 @@ __global__ void sum_bonds(const __grid_constant__ CoupledPlan c,
   add_to(bond_sums + item.replica, sum);
 }
 
-__global__ void sum_staggered(const __grid_constant__ CoupledPlan c,
+__global__ void sum_staggered(const __grid_constant__ InteractionPlan c,
                               const __grid_constant__ DeviceReplicas replicas,
                               unsigned long long* staggered, std::uint32_t blocks) {
   const Item item = item_of(blocks);
@@ -254,7 +260,7 @@ __global__ void sum_staggered(const __grid_constant__ CoupledPlan c,
 }
 
 template <int kDim>
-__global__ void sum_overlaps(const __grid_constant__ CoupledPlan c,
+__global__ void sum_overlaps(const __grid_constant__ InteractionPlan c,
                              const __grid_constant__ DeviceReplicas replicas,
                              unsigned long long* overlaps, std::uint32_t blocks) {
   const Item item = item_of(blocks);  // item.replica: the pair
@@ -274,7 +280,7 @@ __global__ void sum_overlaps(const __grid_constant__ CoupledPlan c,
 }
 
 // A thread per replica and pair of temperatures.
-__global__ void decide_exchanges(const __grid_constant__ CoupledPlan c,
+__global__ void decide_exchanges(const __grid_constant__ InteractionPlan c,
                                  const __grid_constant__ DeviceReplicas replicas,
                                  const unsigned long long* bond_sums,
                                  const __grid_constant__ ExchangeSpace space, std::uint32_t pairs,
@@ -315,89 +321,93 @@ __global__ void exchange_spins(const __grid_constant__ DeviceReplicas replicas,
 
 }  // namespace
 
-void launch_exchange(const CoupledPlan& coupled, const DeviceReplicas& replicas,
+void launch_exchange(const InteractionPlan& interactions, const DeviceReplicas& replicas,
                      const unsigned long long* bond_sums, const ExchangeSpace& space,
                      std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream) {
   const std::uint32_t pairs = temperatures > first ? (temperatures - first) / 2 : 0;
   if (pairs == 0) return;
   const std::uint32_t couples = pairs * replicas.per_temperature;
-  launch(decide_exchanges, shape_of(1, blocks_for(couples)), stream, coupled, replicas, bond_sums,
-         space, pairs, first);
+  launch(decide_exchanges, shape_of(1, blocks_for(couples)), stream, interactions, replicas,
+         bond_sums, space, pairs, first);
   const std::uint32_t blocks = blocks_for(replicas.stride / 4);
   launch(exchange_spins, shape_of(couples, blocks), stream, replicas, space.accepted, first,
          blocks);
 }
 
-void launch_coupled_bond_sums(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                              unsigned long long* bond_sums, cudaStream_t stream) {
-  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(sum_bonds<kDim>, shape_of(replicas.count, blocks), stream, coupled, replicas, bond_sums,
-           blocks);
+void launch_interaction_bond_sums(const InteractionPlan& interactions,
+                                  const DeviceReplicas& replicas, unsigned long long* bond_sums,
+                                  cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(interactions.plan.sites);
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
+    launch(sum_bonds<kDim>, shape_of(replicas.count, blocks), stream, interactions, replicas,
+           bond_sums, blocks);
   });
 }
 
-void launch_coupled_staggered(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                              unsigned long long* staggered, cudaStream_t stream) {
-  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
-  launch(sum_staggered, shape_of(replicas.count, blocks), stream, coupled, replicas, staggered,
+void launch_interaction_staggered(const InteractionPlan& interactions,
+                                  const DeviceReplicas& replicas, unsigned long long* staggered,
+                                  cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(interactions.plan.sites);
+  launch(sum_staggered, shape_of(replicas.count, blocks), stream, interactions, replicas, staggered,
          blocks);
 }
 
-void launch_coupled_local(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                          std::uint64_t first, std::uint64_t last, int colour,
-                          cudaStream_t stream) {
+void launch_interaction_local(const InteractionPlan& interactions, const DeviceReplicas& replicas,
+                              std::uint64_t first, std::uint64_t last, int colour,
+                              cudaStream_t stream) {
   const std::uint32_t blocks = blocks_for(last - first);
   if (blocks == 0) return;
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(local_sites<kDim>, shape_of(replicas.count, blocks), stream, coupled, replicas, first,
-           last, colour, blocks);
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
+    launch(local_sites<kDim>, shape_of(replicas.count, blocks), stream, interactions, replicas,
+           first, last, colour, blocks);
   });
 }
 
-void launch_coupled_wolff(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                          const CoupledScratch& scratch, std::uint32_t updates,
-                          cudaStream_t stream) {
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(wolff_clusters<kDim>, shape_of(replicas.count, 1), stream, coupled, replicas, scratch,
-           updates);
+void launch_interaction_wolff(const InteractionPlan& interactions, const DeviceReplicas& replicas,
+                              const InteractionScratch& scratch, std::uint32_t updates,
+                              cudaStream_t stream) {
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
+    launch(wolff_clusters<kDim>, shape_of(replicas.count, 1), stream, interactions, replicas,
+           scratch, updates);
   });
 }
 
-void launch_coupled_swendsen_wang(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                                  const CoupledScratch& scratch, cudaStream_t stream) {
-  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+void launch_interaction_swendsen_wang(const InteractionPlan& interactions,
+                                      const DeviceReplicas& replicas,
+                                      const InteractionScratch& scratch, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(interactions.plan.sites);
   const LaunchShape shape = shape_of(replicas.count, blocks);
-  launch(start_trees, shape, stream, coupled, scratch, blocks);
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(join_trees<kDim>, shape, stream, coupled, replicas, scratch, blocks);
+  launch(start_trees, shape, stream, interactions, scratch, blocks);
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
+    launch(join_trees<kDim>, shape, stream, interactions, replicas, scratch, blocks);
   });
-  launch(mark_fixed, shape, stream, coupled, replicas, scratch, blocks);
-  launch(flip_trees, shape, stream, coupled, replicas, scratch, blocks);
+  launch(mark_fixed, shape, stream, interactions, replicas, scratch, blocks);
+  launch(flip_trees, shape, stream, interactions, replicas, scratch, blocks);
 }
 
-void launch_coupled_houdayer(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                             const CoupledScratch& scratch, cudaStream_t stream) {
-  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+void launch_interaction_houdayer(const InteractionPlan& interactions,
+                                 const DeviceReplicas& replicas, const InteractionScratch& scratch,
+                                 cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(interactions.plan.sites);
   const LaunchShape shape = shape_of(
       replicas.count / replicas.per_temperature * couples_of(replicas.per_temperature), blocks);
-  launch(start_trees, shape, stream, coupled, scratch, blocks);
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
-    launch(join_couples<kDim>, shape, stream, coupled, replicas, scratch, blocks);
+  launch(start_trees, shape, stream, interactions, scratch, blocks);
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
+    launch(join_couples<kDim>, shape, stream, interactions, replicas, scratch, blocks);
   });
-  launch(flip_couples, shape, stream, coupled, replicas, scratch, blocks);
+  launch(flip_couples, shape, stream, interactions, replicas, scratch, blocks);
 }
 
-void launch_coupled_measure(const CoupledPlan& coupled, const DeviceReplicas& replicas,
-                            unsigned long long* bond_sums, unsigned long long* overlaps,
-                            cudaStream_t stream) {
-  const std::uint32_t blocks = blocks_for(coupled.plan.sites);
+void launch_interaction_measure(const InteractionPlan& interactions, const DeviceReplicas& replicas,
+                                unsigned long long* bond_sums, unsigned long long* overlaps,
+                                cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for(interactions.plan.sites);
   const std::uint32_t pairs =
       replicas.count / replicas.per_temperature * (replicas.per_temperature / 2);
-  launch_coupled_bond_sums(coupled, replicas, bond_sums, stream);
-  with_dim(coupled.plan.lattice.dim, [&]<int kDim>() {
+  launch_interaction_bond_sums(interactions, replicas, bond_sums, stream);
+  with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
     if (pairs == 0) return;
-    launch(sum_overlaps<kDim>, shape_of(pairs, blocks), stream, coupled, replicas, overlaps,
+    launch(sum_overlaps<kDim>, shape_of(pairs, blocks), stream, interactions, replicas, overlaps,
            blocks);
   });
 }
