@@ -45,7 +45,7 @@ TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of string
 # "pilot": a short run that measured tau_int or, on bare lattices, located the temperatures of the
 #     last step
 # "scan": a search for the transition
-# "abandoned": a window, a schedule or a plan that was given up, or another configuration
+# "abandoned": a window, a schedule or a plan that was given up, or not requested by the last run
 PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 
@@ -120,6 +120,8 @@ class Purposes:
             # In files of earlier versions, pilots are also named "graph". They have more than two
             # temperatures, tasks of the last step at most two.
             return "pilot" if len(temperatures) > 2 else "abandoned", None
+        # tasks.json calls "result" "graph". In those of earlier versions, tasks of abandoned
+        # windows are also "graph".
         listed = self._named is not None and self._named.get(name) == "graph"
         size = self.size_of(configuration, temperatures, listed)
         if self._named is not None:

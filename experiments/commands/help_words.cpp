@@ -30,7 +30,7 @@ std::span<const ResultWord> result_words() {
       {"out-of-reach", tc,
        "no crossings were computed, because `sizes = \"auto\"` and p is too small",
        "use the Tc of the tree condition: its own table, `tree_tc` in tc.csv"},
-      {"no-result", tc, "a spin glass has no T_SG", "see the reasons below the table"},
+      {"no-result", tc, "T_SG could not be determined", "see the reasons below the table"},
       {"no-transition", tc, "one dimension, p = 0: Tc = 0", "nothing"},
       {"not-found", tree, "lambda = 1 was not found",
        "see the reasons; use `method = \"crossings\"` if they remain"},
@@ -71,18 +71,46 @@ std::span<const ResultWord> result_words() {
       {"> x", cell, "only a lower bound is known: the series is too short to determine tau",
        "measure more: at least ten times tau"},
       {"< x", cell,
-       "only an upper bound is known: tau is shorter than the time between measurements", ""},
+       "only an upper bound is known. tau: it is shorter than the time between measurements. per "
+       "second, worth (tune): of tau only a lower bound is known",
+       "tune: raise `--budget`"},
       {"conf", "tau(conf) (tune)",
        "integrated autocorrelation time of the spins themselves, in cycles of the schedule", ""},
       {"error", "a column of tc.csv, a key of summary.json",
        "one standard error. Of Tc it is the statistical error alone; cite `total_error`", ""},
       {"systematic", "a column of tc.csv, a key of summary.json",
-       "standard error of what the extrapolation over sizes neglects", ""},
+       "standard error of what the method neglects: the extrapolation over sizes; for the tree "
+       "condition the finite size of bare lattices, and its approximations",
+       ""},
       {"total_error", "a column of tc.csv, a key of summary.json",
-       "`error` and `systematic`, added in quadrature. Tables and plots show it; cite it", ""},
+       "`error` and `systematic`, added in quadrature. Tables and plots show it; cite it, unless "
+       "there is a column `best_error`",
+       ""},
       {"rel. error", column,
-       "`total_error` over Tc. It includes the scatter between networks and what the extrapolation "
-       "over sizes neglects",
+       "the total error over Tc: statistical and systematic. By crossings it includes the scatter "
+       "between networks and what the extrapolation over sizes neglects, by the tree condition "
+       "that "
+       "between bare lattices and what the condition neglects",
+       ""},
+      {"tree_tc", "a column of tc.csv",
+       "Tc by the tree condition; `tree_total_error` is its error. Empty: see `tree_status`", ""},
+      {"best", "a column of tc.csv",
+       "the value to cite if the tree condition was used: with both methods their weighted mean, "
+       "empty if they differ by more than 3 standard errors; else that of the only method",
+       ""},
+      {"best_error", "a column of tc.csv", "total standard error of `best`; cite it", ""},
+      {"shift", "a column of tc.csv",
+       "Tc(p) - Tc(0); `shift_error` is its error. `best_shift` is that of `best`", ""},
+      {"abandoned", "purpose of a task (study)",
+       "no result uses the task, because its temperatures were given up. In Python also: the last "
+       "run did not request it",
+       ""},
+      {"potts", "a model",
+       "q states per site; e is minus the number of bonds between equal states, over N",
+       "give q, the number of states"},
+      {"tree condition", term,
+       "Tc of the infinite network is where lambda, by which a correlation grows from one shortcut "
+       "to the next, is 1. It is measured on bare lattices",
        ""},
       {"U at Tc", column,
        "Binder's ratio where the curves of two sizes cross, extrapolated to infinite size; "

@@ -157,6 +157,11 @@ std::vector<StoredTask> unrequested(const std::vector<StoredTask>& stored,
   return left;
 }
 
+// tasks.json calls a task of the results "graph".
+std::string purpose_text(const std::string& purpose) {
+  return purpose == "graph" ? "result" : purpose;
+}
+
 // The tasks of the last complete run that have no file, one per line; "" if there are none.
 std::string missing_text(const std::vector<StoredTask>& stored, const RequestedTasks& requested,
                          bool damaged) {
@@ -168,7 +173,9 @@ std::string missing_text(const std::vector<StoredTask>& stored, const RequestedT
       fmt::format("\n{} of the last run {} missing; running the study again{} computes {}:\n",
                   count_text(missing.size(), "task"), one ? "is" : "are",
                   damaged ? " with --recompute-damaged" : "", one ? "it" : "them");
-  for (const auto& [id, purpose] : missing) text += fmt::format("  {}.h5 ({})\n", id, purpose);
+  for (const auto& [id, purpose] : missing) {
+    text += fmt::format("  {}.h5 ({})\n", id, purpose_text(purpose));
+  }
   return text;
 }
 
@@ -285,14 +292,15 @@ std::string contents_table(const std::vector<StoredTask>& stored,
     ++row.counts[purpose];
     row.bytes += task.bytes;
     if (!list) continue;
-    rows.push_back({task.id, purpose, words.lattice_text(), words.rest,
+    rows.push_back({task.id, purpose_text(purpose), words.lattice_text(), words.rest,
                     fmt::format("{}", words.measurements),
                     bytes_text(static_cast<double>(task.bytes)), task.file.filename().string()});
   }
   if (list) {
     return aligned_table(rows) +
-           "\nfor: graph (the results use it), pilot, scan, tune; -: not used by the last complete "
-           "run.\nmeasured: measurements of each replica. size: on disk, compressed.\n";
+           "\nfor: result (the results use it), pilot, scan, tune, abandoned (of temperatures that "
+           "were\ngiven up); -: not requested by the last complete run.\nmeasured: measurements of "
+           "each replica. size: on disk, compressed.\n";
   }
   if (last) {
     rows.push_back({"lattice", "results", "others", "not requested", "size"});
@@ -314,11 +322,11 @@ std::string contents_table(const std::vector<StoredTask>& stored,
     rows.push_back(std::move(cells));
   }
   return aligned_table(rows) +
-         (last
-              ? "\nNumbers of tasks (a task: one network at its temperatures): results use them; "
-                "others chose\ntemperatures, times and schedules; not requested: the last complete "
-                "run did not use them\n(--prune removes them). size: on disk.\n"
-              : "");
+         (last ? "\nNumbers of tasks (a task: one network at its temperatures): results use them; "
+                 "others chose\ntemperatures, times and schedules, or were abandoned with their "
+                 "temperatures (--list); not\nrequested: the last complete run did not use them "
+                 "(--prune removes them). size: on disk.\n"
+               : "");
 }
 
 // Adds a line to `problems` if a sealed file other than a task is damaged. Returns whether the file

@@ -1,7 +1,8 @@
 // The list of tasks used by a study, and the tasks in its folder that are no longer used.
 //
 //   DIR/tasks.json   "tasks": the id of every task that the last complete run used, with its
-//                    purpose: "graph" (contributes to the results), "pilot", "scan", ..;
+//                    purpose: "graph" (a result uses it), "pilot", "scan", "tune" or
+//                    "abandoned" (of a window of temperatures that was moved);
 //                    "configuration": the hash of that run's configuration; "command";
 //                    "digest": of all these (a file whose digest is wrong is not used)
 //

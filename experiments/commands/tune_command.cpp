@@ -452,9 +452,10 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
 
 void add_effort_options(CLI::App& app, TuneOptions& o) {
   begin_group(app, "Effort");
-  add_text(app, "--budget", o.budget, "TIME",
-           "time for each p and temperature: 10s, 5min; up to four\ntimes as long if two "
-           "candidates are not measured yet");
+  add_text(
+      app, "--budget", o.budget, "TIME",
+      "time for each p and temperature: 10s, 5min. Exceeded, up to\nfour times, only until two "
+      "candidates are measured or dropped");
   add_flag(app, "--keep-all", o.keep_all, "drop no candidate (for checks, with a large budget)");
   add_key(app, "run.device", o.device);
   add_threads(app, o.threads, help_lines(setting("run.threads").help));

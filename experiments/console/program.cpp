@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -132,8 +133,9 @@ std::string unexpected(const CLI::App& program, const CLI::App& command) {
       return fmt::format("'{0}' is the file of a study: use 'rewise tc {0}' or 'rewise sweep {0}'",
                          extras.front());
     }
-    return fmt::format("unexpected argument '{}' (write lists as 1,2,3, without blanks)",
-                       extras.empty() ? "" : extras.front());
+    return fmt::format("unexpected argument '{}' ({})", extras.empty() ? "" : extras.front(),
+                       app.get_name() == "help" ? "put a word with blanks in quotes"
+                                                : "write lists as 1,2,3, without blanks");
   }
   std::vector<std::string> names;
   for (const auto* one : app.get_options()) {
@@ -300,8 +302,15 @@ void check_subcommand(const CLI::App& program, int argc, char** argv) {
   std::vector<std::string> known;
   for (const auto* sub : program.get_subcommands({})) known.push_back(sub->get_name());
   if (std::find(known.begin(), known.end(), argv[1]) != known.end()) return;
-  throw Error(ExitCode::usage, fmt::format("unknown subcommand '{}'{}; see 'rewise --help'",
-                                           argv[1], hint(argv[1], known)));
+  std::string advice = hint(argv[1], known);
+  if (advice.empty()) {
+    std::erase_if(known, [&](const std::string& name) {  // hidden subcommands
+      return program.get_subcommand(name)->get_group().empty();
+    });
+    advice = fmt::format(" (known: {})", fmt::join(known, ", "));
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("unknown subcommand '{}'{}; see 'rewise --help'", argv[1], advice));
 }
 
 // Whether a command handles stop signals. The other commands end at once.

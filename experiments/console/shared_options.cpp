@@ -150,6 +150,7 @@ ReadOptions read_options(const GraphFileOptions& o, bool weights) {
 }
 
 void add_model_options(CLI::App& app, ModelOptions& o) {
+  o.model["q"].clear();  // the model potts requires it
   for (const char* key : kModelKeys) {
     add_key(app, fmt::format("model.{}", key).c_str(), o.model[key]);
   }

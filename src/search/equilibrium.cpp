@@ -267,8 +267,9 @@ std::string lone_sites_warning(const StudyConfig& config, const GraphSpec& graph
   const double wrong = wrong_by_lone_sites(config, graph, sites);
   if (wrong < kLoneSites) return "";
   return fmt::format(
-      "sites without bonds flip together at every Metropolis sweep{}: m^2 at Tc is too large by "
-      "a relative error of about {:.1g}; use local = \"glauber\", cluster = \"swendsen-wang\" or "
+      "sites without bonds flip in every Metropolis sweep and so stay aligned{}: m^2 at Tc is too "
+      "large by a relative error of about {:.1g}; use local = \"glauber\", cluster = "
+      "\"swendsen-wang\" or "
       "equilibrate = \"auto\"",
       plan.schedule.cluster > 0 ? ", and Wolff updates rarely flip one" : "", wrong);
 }

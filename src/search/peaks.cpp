@@ -178,10 +178,10 @@ void check_peaks_config(const StudyConfig& config, const std::string& file) {
                     config.model.q));
   }
   if (config.method) {
-    unfit(
-        fmt::format("sampling.method: not supported by tc with {} states, which uses peaks "
-                    "instead of crossings",
-                    config.model.q));
+    unfit(fmt::format(
+        "sampling.method: not supported by tc with {} states, which uses peaks of C and "
+        "chi (remove the key)",
+        config.model.q));
   }
   if (config.dim() == 1 && config.p.front() == 0) {
     unfit("lattice.p: p = 0 in one dimension has no transition (give p > 0)");

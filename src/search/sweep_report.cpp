@@ -303,7 +303,9 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
     return cells_table(cells) +
            (more > 0 ? fmt::format("  .. and {} rows more in summary.csv\n", more) : "");
   };
-  std::string out = fmt::format("\n{}: thermal averages\n\n", config.name);
+  const bool plain = config.model == Model{};
+  std::string out = fmt::format("\n{}: thermal averages{}{}\n\n", config.name, plain ? "" : ", ",
+                                plain ? "" : to_string(config.model));
   out += table(SweepTable::thermal);
   if (in_field) {
     out += "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +

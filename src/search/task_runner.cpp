@@ -226,6 +226,13 @@ double TaskRunner::seconds_to_fill(std::span<const SizeJob> jobs) const {
   return seconds;
 }
 
+void TaskRunner::abandon(const SizeJob& job) {
+  const auto graphs = static_cast<std::uint32_t>(job.size->samples.graphs.size());
+  for (std::uint32_t g = 0; g < graphs; ++g) {
+    for (const PlannedTask& task : job.tasks_of_graph(g)) study_.abandon(task.spec);
+  }
+}
+
 double TaskRunner::fill_once(std::span<const SizeJob> jobs) {
   // A graph is complete once all its tasks are.
   struct Incomplete {

@@ -83,6 +83,8 @@ class TaskRunner {
   // more.
   double fill(std::span<const SizeJob> jobs);
   double seconds_to_fill(std::span<const SizeJob> jobs) const;  // on one core
+  // Marks the tasks of all graphs of a job so far as abandoned. Call before its plan changes.
+  void abandon(const SizeJob& job);
 
   // Sets the estimate of the remaining time, in seconds on one core. `now`: the work about to
   // start; `later`: all later work. `guessed`: `later` does not come from measurements.

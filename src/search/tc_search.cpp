@@ -258,7 +258,11 @@ class WindowSearch {
         } else {
           at.window = decisions[n].next;
           const auto before = k > 0 ? criterion_->follow(at.data, k, at.window) : std::nullopt;
-          if (before) lay_window(at.data, k - 1, *before);
+          if (before) {
+            tasks_.abandon(tasks_.job(points[n], k - 1));
+            lay_window(at.data, k - 1, *before);
+          }
+          tasks_.abandon(tasks_.job(points[n], k));
           lay_window(at.data, k, at.window);
           moved.push_back(points[n]);
         }

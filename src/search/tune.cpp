@@ -353,17 +353,21 @@ void Tuner::report(const RaceResult& race) {
       setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2 &&
       ergodicity_problem(*graph_).isolated > 1) {
     result_.warnings.push_back(
-        "the best candidate has Metropolis sweeps only, in which isolated sites flip together at "
-        "every sweep: use --local glauber, or the best schedule with cluster updates");
+        "the best candidate has Metropolis sweeps only, in which sites without bonds always flip "
+        "and so stay aligned: use --local glauber, or the best schedule with cluster updates");
   }
   if (!note_) return;
-  const auto dropped = std::count_if(race.records.begin(), race.records.end(),
-                                     [](const ContenderRecord& p) { return p.dropped; });
+  // The words of the table (tune_report.cpp)
+  const auto left_out = std::ranges::count_if(
+      race.records, [](const ContenderRecord& p) { return p.dropped && p.turns == 0; });
+  const auto dropped = std::ranges::count_if(
+      race.records, [](const ContenderRecord& p) { return p.dropped && p.turns > 0; });
   std::string line = result_.has_best()
                          ? fmt::format("{} is best", to_string(result_.best().candidate))
                          : "too few candidates were measured";
-  if (dropped > 0) {
-    line += fmt::format("; dropped early: {} of {} candidates", dropped, race.records.size());
+  if (dropped + left_out > 0) {
+    line += fmt::format("; of {} candidates {} dropped, {} left out", race.records.size(), dropped,
+                        left_out);
   }
   note_(line);
 }

@@ -78,8 +78,8 @@ struct TuneResult {
 };
 
 // Calls `note` once, after the race, with a line for the user: the best candidate and the number of
-// candidates dropped early. An empty function is not called. Throws Error(interrupted) on a stop
-// request; Error(usage, device) as the engines.
+// candidates that were dropped or left out. An empty function is not called. Throws
+// Error(interrupted) on a stop request; Error(usage, device) as the engines.
 TuneResult tune(const TuneSetting& setting, const StopToken& stop,
                 const std::function<void(const std::string&)>& note);
 

@@ -110,7 +110,7 @@ std::vector<std::string> row_text(const TuneResult& result, const TuneRow& row) 
     line.insert(line.end(),
                 {shown_tau(f.tau_energy, f), shown_tau(f.tau_abs_m, f),
                  bound(f.tau_known, "> ", shown_tau(f.tau_m2, f)), shown_tau(f.tau_binder, f),
-                 shown_tau(f.tau_configuration, f), shown(f.rate)});
+                 shown_tau(f.tau_configuration, f), bound(f.tau_known, "< ", shown(f.rate))});
   }
   line.push_back(bound(f.worth_known, "< ", shown(f.worth)));
   return line;

@@ -177,7 +177,10 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   if (node->is_string()) {
     const std::string word = section.text("target_error", "");
     if (word == "none") return;
-    section.fail("target_error", *node, fmt::format("'{}' (a number, or \"none\")", word));
+    const std::string hint = number_hint(word);
+    section.fail("target_error", *node,
+                 fmt::format("'{}' (a number, or \"none\"{}{})", word, hint.empty() ? "" : "; ",
+                             hint.empty() ? "" : hint + ", without quotes"));
   }
   config.target_error = section.number_at("target_error", *node);
 }

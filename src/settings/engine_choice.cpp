@@ -1,11 +1,13 @@
 #include "src/settings/engine_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -61,9 +63,21 @@ std::string engine_name_now(const std::string& text, const std::string& origin) 
 }
 
 Rule choose_rule(const std::string& text, const std::string& origin) {
+  // Names of these rules in the literature
+  static const std::map<std::string, Rule> others{{"watts-strogatz", Rule::rewire},
+                                                  {"newman-watts", Rule::add},
+                                                  {"newman-watts-strogatz", Rule::add},
+                                                  {"maslov-sneppen", Rule::swap}};
   std::vector<std::string_view> known;  // parse_rule() handles the parity separately
   for (int k = 0; k <= static_cast<int>(Rule::add); ++k) {
     known.push_back(to_string(static_cast<Rule>(k)));
+  }
+  std::string name = lower_case(text);
+  std::ranges::replace(name, '_', '-');
+  if (const auto other = others.find(name); other != others.end()) {
+    throw Error(ExitCode::usage,
+                fmt::format("{}: unknown rule '{}' (did you mean '{}'? known: {})", origin, text,
+                            to_string(other->second), fmt::join(known, ", ")));
   }
   return static_cast<Rule>(parse_word(text, known, "rule", origin));
 }

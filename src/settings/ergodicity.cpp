@@ -119,9 +119,9 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
       (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {
     return "";
   }
-  return fmt::format("{} isolated sites flip together at every Metropolis sweep{}: {}",
-                     problem.isolated, wolff ? ", and Wolff updates rarely flip one" : " alone",
-                     cure);
+  return fmt::format(
+      "{} sites without bonds flip in every Metropolis sweep and so stay aligned{}: {}",
+      problem.isolated, wolff ? ", and Wolff updates rarely flip one" : "", cure);
 }
 
 }  // namespace rewise

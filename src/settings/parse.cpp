@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -218,6 +219,14 @@ std::vector<double> parse_temperatures(std::string_view text, std::string_view o
 }
 
 double parse_p(std::string_view text, std::string_view origin) {
+  // "0,1" may be a decimal comma; see number_hint().
+  const auto several = split_list(std::string(text));
+  const auto is_number = [](const std::string& one) { return finite_number(one).has_value(); };
+  if (several.size() > 1 && std::ranges::all_of(several, is_number) && number_hint(text).empty()) {
+    throw Error(
+        ExitCode::usage,
+        fmt::format("{}: '{}': give one value; 'rewise sweep' simulates several", origin, text));
+  }
   const double p = parse_number(text, origin);
   if (p < 0 || p > 1) {
     // "0,05" in a list of values of p was split at the comma.

@@ -464,9 +464,11 @@ std::vector<Setting> model_and_sampling() {
        .type = "text",
        .standard = "\"auto\"",
        .allowed = "auto, " + local_updates(),
-       .help = "update of single sites: " + local_updates() +
-               ", or auto: glauber in one dimension and for graph files with small parts that "
-               "Metropolis sweeps may not explore; metropolis elsewhere",
+       .help =
+           "update of single sites: " + local_updates() +
+           ", or auto: glauber in one dimension and for graph files with small parts whose sites "
+           "all have an even number of bonds (rings, ..), which Metropolis sweeps may not explore; "
+           "metropolis elsewhere",
        .example = "\"glauber\"",
        // For graph files "auto" depends on the graph, so study.toml has the word itself.
        .text =

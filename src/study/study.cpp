@@ -79,6 +79,12 @@ void Study::complete_files(const StopToken& stop, Progress& progress) {
   }
 }
 
+void Study::abandon(const TaskSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  const auto found = requested_.find(task_id(spec));
+  if (found != requested_.end()) found->second.purpose = "abandoned";
+}
+
 std::map<std::string, std::string> Study::requested() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, std::string> purposes;

@@ -45,6 +45,9 @@ class Study {
   void complete_files(const StopToken& stop, Progress& progress);
 
   std::size_t computed() const { return computed_; }  // tasks that had no result file before
+  // Changes the purpose of a requested task to "abandoned": no result uses it any more. A later
+  // request restores its purpose.
+  void abandon(const TaskSpec& spec);
   // The purpose of every task requested so far, by id.
   std::map<std::string, std::string> requested() const;
 

@@ -69,6 +69,10 @@ class Rule(unittest.TestCase):
         self.assertEqual(plot_overlaps.model_text("ising", 2, words),  # no break within "on = .."
                          "2D Ising, couplings = antiferromagnet,\non = shortcuts")
         self.assertEqual(plot_overlaps.model_text("ising", 3, {}), "")
+        potts = {"model": "potts", "q": 3, "lattice": {"dim": 2, "rule": "rewire"},
+                 "points": [{"sizes": []}]}
+        self.assertEqual(plot_overlaps.with_model(potts, {})["points"][0]["model_text"],
+                         "2D Potts, q = 3")
 
 
 class Sweep(InFolder):

@@ -184,6 +184,11 @@ class Reading(InFolder):
              "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
         self.assertEqual([task.purpose for task in study.tasks(all=True)],
                          ["result", "abandoned", "abandoned", "pilot", "abandoned", "abandoned"])
+        # Tasks that the program abandoned, even if they look like those of a result
+        (self.folder / "tasks.json").write_text(json.dumps(
+            {"format": "rewise tasks", "format_version": 1, "tasks": {"0123": "abandoned"}}),
+            encoding="utf-8")
+        self.assertEqual(list(study.tasks()), [])
 
     def test_bare_lattices_of_the_last_step_are_results(self):
         summary = synthetic.with_tree(synthetic.summary(ps=(0.1,), sizes=(16, 32)))

@@ -107,6 +107,31 @@ TEST_CASE("an added temperature needs only its own tasks, existing tasks are kep
   CHECK(place.read("fresh/summary.csv") == place.read("study/summary.csv"));
 }
 
+TEST_CASE("tasks of a window of temperatures that moved are abandoned, not results") {
+  const Workplace place;
+  const Output run =
+      place.run("tc " REWISE_CONFIGS "/small.toml --out study --no-plots --device cpu");
+  INFO(run.err);
+  REQUIRE(run.status == 0);
+  std::map<std::string, int> purposes;
+  const json listed = json::parse(place.read("study/tasks.json"));
+  for (const json& purpose : listed["tasks"]) ++purposes[purpose];
+  CHECK(purposes["graph"] == 2 * 3 * 8);  // p, sizes, networks
+  CHECK(purposes["abandoned"] > 0);
+  const std::string list = place.run("study study --list").out;
+  const auto rows = [&](const std::string& purpose) {
+    int found = 0;
+    for (auto at = list.find(" " + purpose + " "); at != std::string::npos;
+         at = list.find(" " + purpose + " ", at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  CHECK(rows("result") - 1 == purposes["graph"]);  // once in the legend
+  CHECK(rows("abandoned") - 1 == purposes["abandoned"]);
+  CHECK(rows("graph") == 0);
+}
+
 TEST_CASE("automatic times do not change if a temperature is added") {
   Workplace place;
   place.write("s.toml", study("[2.4, 3.0]", "3", "measure = 20\n"));

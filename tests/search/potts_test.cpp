@@ -103,17 +103,19 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
   const std::string run = "run --size 8 --temperature 1 --device cpu ";
   const struct {
     std::string line, says;
-  } wrong[] = {{run + "--model pots", "did you mean 'potts'"},
-               {run + "--model potts --engine multispin", "does not support potts with q = 2"},
-               {run + "--q 3", "model potts"},
-               {run + "--model potts --q 1", "--q"},
-               {run + "--model potts --q 256", "--q"},
-               {run + "--cluster few-cluster --engine multispin", "no few-cluster updates"},
-               {run + "--few-cluster-tile 4", "requires --cluster few-cluster"},
-               {run + "--cluster few-cluster --few-cluster-flip 1", "flip probability 1"},
-               {run + "--cluster few-cluster --few-cluster-flip often", "'often'"},
-               {"tune --model potts --q 3 --size 8 --p 0.1", "--temperature is missing"},
-               {"decorrelate --size 8 --temperature 1 --q 5", "model potts"}};
+  } wrong[] = {
+      {run + "--model pots", "did you mean 'potts'"},
+      {run + "--model potts", "--q is missing, which the model potts requires"},
+      {run + "--model potts --q 2 --engine multispin", "does not support potts with q = 2"},
+      {run + "--q 3", "model potts"},
+      {run + "--model potts --q 1", "--q"},
+      {run + "--model potts --q 256", "--q"},
+      {run + "--cluster few-cluster --engine multispin", "no few-cluster updates"},
+      {run + "--few-cluster-tile 4", "requires --cluster few-cluster"},
+      {run + "--cluster few-cluster --few-cluster-flip 1", "flip probability 1"},
+      {run + "--cluster few-cluster --few-cluster-flip often", "'often'"},
+      {"tune --model potts --q 3 --size 8 --p 0.1", "--temperature is missing"},
+      {"decorrelate --size 8 --temperature 1 --q 5", "model potts"}};
   for (const auto& [line, says] : wrong) {
     const Output output = place.run(line);
     INFO(line << "\n" << output.err);
@@ -130,9 +132,10 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
                     method + "\"\n");
     const Output output = place.run("tc s.toml --out study");
     CHECK(output.status == 64);
-    CHECK(output.err ==
-          "rewise: s.toml: sampling.method: not supported by tc with 10 states, which uses peaks "
-          "instead of crossings\n");
+    CHECK(
+        output.err ==
+        "rewise: s.toml: sampling.method: not supported by tc with 10 states, which uses peaks of "
+        "C and chi (remove the key)\n");
   }
   CHECK(code_of("model = \"potts\"\nq = 3\n") == ExitCode::done);
   CHECK(code_of("q = 3\n") == ExitCode::usage);

@@ -10,6 +10,8 @@
 #include "analysis/series/autocorrelation.hpp"
 #include "src/base/error.hpp"
 #include "src/curves/decorrelate.hpp"
+#include "src/search/tune_report.hpp"
+#include "src/study/task.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
@@ -535,6 +537,25 @@ TEST_CASE("configuration correlation: pairs by lag, none across an interruption"
   CHECK(correlation.curves().rows() == 0);
 }
 
+TEST_CASE("table of tune: rates are upper bounds where tau is a lower bound") {
+  TuneResult result;
+  result.spec.temperatures = {2.5};
+  TuneRow row;
+  row.rank = 1;
+  row.figures.samples = 16;
+  row.figures.tau_m2 = {12, 0};
+  row.figures.rate = {345, 0};
+  row.figures.worth = {456, 0};
+  result.rows = {row};
+  const std::string bounds = tune_table(result);
+  for (const char* bound : {"> 12 ", "< 345 ", "< 456 "}) {
+    INFO(bound << "\n" << bounds);
+    CHECK(bounds.find(bound) != std::string::npos);
+  }
+  result.rows[0].figures.tau_known = result.rows[0].figures.worth_known = true;
+  CHECK(tune_table(result).find("< ") == std::string::npos);
+}
+
 TEST_CASE("rewise tune: table, JSON, file") {
   const Workplace place;
   const Output table =
@@ -574,6 +595,7 @@ TEST_CASE("rewise tune: no progress line after the last setting, counts in the p
   CHECK(output.err.find(" %") == std::string::npos);
   CHECK(output.out.find(", 1 thread, 32 replicas, ") != std::string::npos);
   CHECK(output.out.find("(s)") == std::string::npos);
+  CHECK(output.err.find("dropped early") == std::string::npos);
 }
 
 TEST_CASE("rewise tune: the default temperature is Tc(p) if known") {

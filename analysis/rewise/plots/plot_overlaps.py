@@ -32,8 +32,8 @@ def words_of_task(task):
 
 
 def model_text(name, dim, words):
-    """"3D Ising, couplings = pm" for the model `name`, in lines as wide as a panel; "" for a
-    ferromagnet without a field. `dim`: None or 0 if unknown."""
+    """"3D Ising, couplings = pm" for the model `name`, in lines as wide as a panel; "" for an
+    Ising ferromagnet without a field. `dim`: None or 0 if unknown."""
     if not words:
         return ""
     named = ", ".join(f"{key}~=~{word}" for key, word in words.items())  # ~: no line break
@@ -88,7 +88,9 @@ def with_model(summary, model):
     for point in summary.get("points", []):
         rule = point.get("rule", lattice.get("rule"))
         dim = point.get("dim", lattice.get("dim"))
-        text = model_text(summary.get("model", ""), dim if isinstance(dim, int) else None, words)
+        states = {"q": summary["q"]} if summary.get("model") == "potts" else {}
+        text = model_text(summary.get("model", ""), dim if isinstance(dim, int) else None,
+                          states | words)
         points.append(point | {"model_text": text,
                                "overlaps": meaning_of_point(point, words, str(rule))})
     return summary | {"points": points}
