@@ -70,7 +70,7 @@ TEST_CASE("a percentage or a decimal comma: the error has the right spelling") {
         {"05", "05 is out of range (0..1); commas separate values: write 0.05 for 0,05"},
         {"5", "5 is out of range (0..1)"},
         {"ten%", "'ten%' is not a finite number"},
-        {"0,1,2", "'0,1,2' is not a finite number"}}) {
+        {"0,1,2", "'0,1,2': give one value; 'rewise sweep' simulates several"}}) {
     INFO(text);
     CHECK(usage_error([&] { parse_p(text, "--p"); }) == "--p: " + says);
   }
