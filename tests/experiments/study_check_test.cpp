@@ -35,7 +35,7 @@ void flip_a_byte(const Workplace& place, const std::string& name) {
   place.write(name, bytes);
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -47,9 +47,9 @@ void check_fails(const Workplace& place, const std::string& says) {
   const Output output = place.run(kCheck);
   INFO(output.err);
   CHECK(output.status == 65);
-  CHECK(says(output.err, "warning: "));
-  CHECK(says(output.err, says));
-  CHECK_FALSE(says(output.out, "no damage"));
+  CHECK(contains(output.err, "warning: "));
+  CHECK(contains(output.err, says));
+  CHECK_FALSE(contains(output.out, "no damage"));
   CHECK(place.files() == before);
   for (std::size_t k = 0; k < before.size(); ++k) CHECK(place.read(before[k]) == contents[k]);
 }
@@ -101,9 +101,9 @@ TEST_CASE("a damaged list of tasks is not used, and names no task that never exi
   const Output output = place.run("study study");
   INFO(output.out << output.err);
   CHECK(output.status == 0);
-  CHECK(says(output.err, "tasks.json is damaged and is not used"));
-  CHECK_FALSE(says(output.out, "missing"));
-  CHECK_FALSE(says(output.out, "not requested"));
+  CHECK(contains(output.err, "tasks.json is damaged and is not used"));
+  CHECK_FALSE(contains(output.out, "missing"));
+  CHECK_FALSE(contains(output.out, "not requested"));
   check_fails(place, "tasks.json is damaged");
   CHECK(computed(place.run(kSweep), 0));  // writes it again
   CHECK(place.run(kCheck).status == 0);
@@ -114,10 +114,10 @@ TEST_CASE("study and sweep say so if they are given a file for a folder, or a fo
   make_study(place, 4);
   const Output folder = place.run("sweep study");
   CHECK(folder.status == 64);
-  CHECK(says(folder.err, "give the file of a study, here study/study.toml --out study\n"));
+  CHECK(contains(folder.err, "give the file of a study, here study/study.toml --out study\n"));
   const Output inside = place.run("study study/study.toml"), outside = place.run("study s.toml");
   CHECK(inside.status == 64);
-  CHECK(says(inside.err, "requires the folder with its results: rewise study study\n"));
+  CHECK(contains(inside.err, "requires the folder with its results: rewise study study\n"));
   CHECK(outside.status == 64);
-  CHECK(says(outside.err, "--out of 'rewise tc'"));
+  CHECK(contains(outside.err, "--out of 'rewise tc'"));
 }
