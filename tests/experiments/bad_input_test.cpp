@@ -251,7 +251,7 @@ TEST_CASE("unknown options: the error suggests the nearest one or an alternative
            Bad{run + "--temperature 2 --device gpu", 64, "(did you mean 'cuda'? known: auto, cpu"},
            Bad{"--verion", 64, "unknown option '--verion' (did you mean '--version'?)"},
            Bad{"RUN --size 8", 64, "unknown subcommand 'RUN' (did you mean 'run'?)"},
-           Bad{"x", 64, "unknown subcommand 'x'; see"},
+           Bad{"x", 64, "unknown subcommand 'x' (known: graph, run, sweep, "},
            Bad{"reproduce s.toml", 64, "unknown key 'lattice' (known: title"},
            Bad{run + "--temperature 2 --cluster sw", 64, "did you mean 'swendsen-wang'?"},
        }) {
@@ -371,7 +371,7 @@ TEST_CASE("files that are missing, invalid or already exist") {
                "already exists (--overwrite replaces it)"},
            Bad{"decorrelate --size 8 --temperature 2 --out notes.txt", 74, "notes.txt"},
            Bad{"tc absent.toml", 74, "absent.toml"},
-           Bad{"tc full", 74, "full"},
+           Bad{"tc full", 64, "'full' is a folder; give the file of a study"},
            Bad{"tc study.toml --out full", 73, "full"},
            Bad{"tc study.toml --out notes.txt", 73, "notes.txt"},
            Bad{"tc study.toml --out notes.txt/x", 74, "notes.txt"},

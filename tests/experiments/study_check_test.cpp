@@ -13,7 +13,7 @@ namespace {
 const std::string kSweep = "sweep s.toml --out study --no-plots";
 const std::string kCheck = "study study --check";
 
-// A finished study with this number of tasks.
+// A finished study with this number of networks, and a pilot.
 void make_study(const Workplace& place, int graphs) {
   place.write("s.toml",
               "[lattice]\ndim = 2\nsizes = [8]\np = [0.1]\ngraphs = " + std::to_string(graphs) +
@@ -63,7 +63,7 @@ TEST_CASE("study --check accepts intact files, and finds damaged and missing one
   INFO(good.err);
   CHECK(good.status == 0);
   CHECK(good.err.empty());
-  CHECK(good.out == "4 tasks and 1 other file read\nno damage\n");
+  CHECK(good.out == "5 tasks and 1 other file read\nno damage\n");
   const std::string summary = place.read("study/summary.h5");
   flip_a_byte(place, "study/summary.h5");
   check_fails(place, "summary.h5 is damaged");
@@ -86,7 +86,7 @@ TEST_CASE("study --check finds damage in archives of tasks") {
   make_study(place, 12);
   const std::string pack = file_that_ends(place, ".pack.h5");
   REQUIRE(!pack.empty());
-  CHECK(place.run(kCheck).out == "12 tasks and 1 other file read\nno damage\n");
+  CHECK(place.run(kCheck).out == "13 tasks and 1 other file read\nno damage\n");
   flip_a_byte(place, pack);
   check_fails(place, pack);
 }

@@ -100,7 +100,7 @@ TEST_CASE("an added temperature needs only its own tasks, existing tasks are kep
   CHECK(fewer.err.find("4 tasks of this folder") != std::string::npos);
   CHECK(fewer.err.find("T = 2.7,2.8;") != std::string::npos);
   const Output contents = place.run("study study");
-  CHECK(contents.out.find("not requested: the last complete run did not use them") !=
+  CHECK(contents.out.find("requested: the last complete run did not use them") !=
         std::string::npos);
   CHECK(contents.out.find("KiB) not requested\n") != std::string::npos);
   CHECK(place.run("study study --list").out.find("  settings  ") != std::string::npos);
@@ -199,7 +199,7 @@ TEST_CASE("tasks no longer requested are shown and removed, no others are") {
   CHECK(shown.out.find("4x4, p = 0.1, rewire") != std::string::npos);
   CHECK(shown.out.find("was not completed") == std::string::npos);
   CHECK(shown.out.find(count + " (") != std::string::npos);
-  CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 6);
+  CHECK(lines(place.run("study study --list").out) == 2 * wanted.size() + 7);
 
   // Not while another process works in the folder.
   const int lock = ::open((place / "study/.study.lock").c_str(), O_RDWR);
