@@ -160,7 +160,7 @@ class Lost(InFolder):
         gone.unlink()
         text = self.look()
         self.assertIn("1 task of the last run is missing", text)
-        self.assertIn(f"{gone.name} (graph)", text)
+        self.assertIn(f"{gone.name} (result)", text)
         status, again, err = self.sweep()
         self.assertEqual((status, again), (0, out), err)
         self.assertIn("\n1 task computed", err)
