@@ -87,10 +87,9 @@ std::span<const ResultWord> result_words() {
        "there is a column `best_error`",
        ""},
       {"rel. error", column,
-       "the total error over Tc: statistical and systematic. By crossings it includes the scatter "
-       "between networks and what the extrapolation over sizes neglects, by the tree condition "
-       "that "
-       "between bare lattices and what the condition neglects",
+       "the total error over Tc. By crossings: the scatter between networks, and what the "
+       "extrapolation over sizes neglects. By the tree condition: the scatter between bare "
+       "lattices, and what the condition neglects",
        ""},
       {"tree_tc", "a column of tc.csv",
        "Tc by the tree condition; `tree_total_error` is its error. Empty: see `tree_status`", ""},

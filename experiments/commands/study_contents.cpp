@@ -37,7 +37,7 @@ struct LastRun {
   RequestedTasks tasks;
 };
 
-// The digest of tasks.json, over all that it says.
+// The digest of the contents of tasks.json.
 std::string digest_of(const LastRun& run) {
   TextMap all = run.tasks;  // their ids are hexadecimal, unlike these keys
   all["command"] = run.command;
@@ -360,7 +360,7 @@ ExitCode check_contents(const fs::path& folder, const std::optional<LastRun>& la
   for (const StoredTask& task : stored) missing.erase(task.id);
   for (const auto& [id, purpose] : missing) {
     problems.push_back(
-        fmt::format("task {} ({}) of the last complete run is missing", id, purpose));
+        fmt::format("task {} ({}) of the last complete run is missing", id, purpose_text(purpose)));
   }
   for (const std::string& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
   fmt::print("{} and {} read\n", count_text(stored.size(), "task"),
@@ -485,8 +485,8 @@ constexpr const char* kStudyAbout =
     "For each lattice, prints the number of tasks for results, of other tasks (pilots, scans,\n"
     "tuning), and of tasks that the last complete run did not request. Then lists requested\n"
     "tasks that are missing. For a study that was not completed, prints how many tasks are done.\n"
-    "--check reads all files that have a digest: task files, their archives, checkpoints and\n"
-    "summary.h5. It computes and changes nothing.";
+    "--check reads all files that have a digest: task files, their archives, checkpoints,\n"
+    "summary.h5 and tasks.json. It computes and changes nothing.";
 
 constexpr const char* kStudyExamples = R"(
 More examples:

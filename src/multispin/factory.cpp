@@ -60,8 +60,8 @@ double working(const EngineLoad& load, const GraphSizes& s, double threads) {
     bytes += at_once * (4 * planes * s.sites + 4 * s.rewired) + threads * label * s.sites;
   }
   if (!grows(load)) return bytes;
-  const double queue =
-      load.has_interactions ? 4.125 : 4;  // bytes per site: keys, with couplings a bit
+  // Bytes per site: a key and, with couplings, a bit
+  const double queue = load.has_interactions ? 4.125 : 4;
   return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 

@@ -138,6 +138,10 @@ Json printed_json(Value statistical, double systematic) {
   return json;
 }
 
+std::string model_title(const Model& model) {
+  return model == Model{} ? "" : ", " + to_string(model);
+}
+
 std::string relative_error(const std::optional<Value>& v) {
   return v ? fmt::format("{:.1e}", v->error / v->value) : "-";
 }

@@ -23,6 +23,8 @@ Json printed_json(const std::optional<Value>& v);
 Json printed_json(Value statistical, double systematic);
 // {"value": [..], "error": [..]}
 Json curve_json(const std::vector<Value>& values);
+// The end of the title of a table: ", " and the model; "" for an Ising ferromagnet.
+std::string model_title(const Model& model);
 // "1.2e-04", or "-".
 std::string relative_error(const std::optional<Value>& v);
 

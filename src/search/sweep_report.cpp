@@ -303,9 +303,8 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepPoint>&
     return cells_table(cells) +
            (more > 0 ? fmt::format("  .. and {} rows more in summary.csv\n", more) : "");
   };
-  const bool plain = config.model == Model{};
-  std::string out = fmt::format("\n{}: thermal averages{}{}\n\n", config.name, plain ? "" : ", ",
-                                plain ? "" : to_string(config.model));
+  std::string out =
+      fmt::format("\n{}: thermal averages{}\n\n", config.name, model_title(config.model));
   out += table(SweepTable::thermal);
   if (in_field) {
     out += "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +

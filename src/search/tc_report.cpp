@@ -300,11 +300,10 @@ std::string crossings_text(const TcReport& report) {
         "errors.\n",
         result.p, *result.exact, (tc->value - *result.exact) / tc->error);
   }
-  const Model& model = report.config.model;
-  std::string out = fmt::format(
-      "\n{}: critical temperatures, {}D, rule {}{}{}\n\n{}", report.config.name,
-      report.config.dim(), rule_text(to_string(report.config.rule)), model == Model{} ? "" : ", ",
-      model == Model{} ? "" : to_string(model), cells_table(rows));
+  std::string out =
+      fmt::format("\n{}: critical temperatures, {}D, rule {}{}\n\n{}", report.config.name,
+                  report.config.dim(), rule_text(to_string(report.config.rule)),
+                  model_title(report.config.model), cells_table(rows));
   if (!reasons.empty()) out += "\n" + reasons;
   out += known + collapse_text(report.crossings.points);
   if (report.crossings.local.p.size() > 0) {

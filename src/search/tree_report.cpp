@@ -235,11 +235,10 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
     rows.back().insert(rows.back().begin(), {"p", "p", result.points[k].p});
     notes += notes_of(result.points[k], result.best[k].difference);
   }
-  const bool plain = config.model == Model{};
-  std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}{}{}\n\n{}\n{}",
+  std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}{}\n\n{}\n{}",
                                 config.name, result.alone ? "" : "crossings and by ", config.dim(),
-                                rule_text(to_string(config.rule)), plain ? "" : ", ",
-                                plain ? "" : to_string(config.model), cells_table(rows), notes);
+                                rule_text(to_string(config.rule)), model_title(config.model),
+                                cells_table(rows), notes);
   if (result.local.p.size() > 0) {
     const bool glass = result.points.front().order == TreeOrder::spin_glass;
     out += fmt::format("\nTc(p) - Tc(0) grows locally as p^x ({} = {:.4f}):\n",

@@ -122,7 +122,7 @@ void check_listed(int index, std::string_view origin, const CudaReport& report) 
               fmt::format("{}: {} (usable: {})", origin, why, usable_text(report)));
 }
 
-// "why (advice; more advice)", with brackets once if `why` has advice of its own.
+// Adds advice in brackets: "why (advice)"; if `why` ends in brackets, inside them.
 std::string with_advice(std::string why, std::string_view advice) {
   const bool has_advice = why.ends_with(')');
   if (has_advice) why.pop_back();
