@@ -170,8 +170,7 @@ RealSeries q2_of(const TaskData& run) {
     all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
         (one.cast<double>() / sites).square();
   }
-  const bool coupled = dependence_of(run) != ReplicaDependence::none;
-  return member_columns(all, coupled ? ReplicaDependence::overlaps : ReplicaDependence::none,
+  return member_columns(all, MeasuredTask(run).pair_dependence,
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
@@ -196,7 +195,7 @@ std::string Tuner::why_no_equilibrium(const TaskData& run) const {
       static_cast<double>(q2.rows()) < kEquilibriumTaus * slowest.tau.tau.value) {
     return fmt::format("T = {}: {} cycles are too few to determine tau of q^2",
                        number_text(run.temperature[slowest.temperature]),
-                       configured(run, "sampling.every", 1) * static_cast<double>(q2.rows()));
+                       MeasuredTask(run).every * static_cast<double>(q2.rows()));
   }
   if (const auto trips = exchange_result(run); trips && trips->round_trips == 0) {
     return "no replica went from the lowest to the highest temperature and back";
