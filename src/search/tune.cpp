@@ -12,6 +12,7 @@
 #include "analysis/series/statistics.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/results/run_check.hpp"
 #include "src/settings/ergodicity.hpp"
 #include "src/settings/parse.hpp"
@@ -351,9 +352,10 @@ void Tuner::report(const RaceResult& race) {
   if (result_.best().candidate.schedule.cluster == 0 &&
       setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2 &&
       ergodicity_problem(*graph_).isolated > 1) {
-    result_.warnings.push_back(
+    result_.warnings.push_back(fmt::format(
         "the best candidate has Metropolis sweeps only, in which sites without bonds always flip "
-        "and so stay aligned: use --local glauber, or the best schedule with cluster updates");
+        "and so stay aligned: use {}, or the best schedule with cluster updates",
+        setting_value("local", "glauber")));
   }
   if (!note_) return;
   // The words of the table (tune_report.cpp)
