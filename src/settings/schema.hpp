@@ -18,7 +18,8 @@ namespace rewise {
 struct StudyConfig;
 
 struct Setting {
-  std::string table, key;
+  std::string table = "";  // that of the list in schema.cpp
+  std::string key;
   std::string type;           // in words, such as "integer or list"
   std::string standard = "";  // default as in a file, or in words; "": that of an empty StudyConfig
   std::string allowed = "";   // in words; "" for numbers, which have the range below
@@ -30,9 +31,11 @@ struct Setting {
   std::string example;    // example value as in a file
   // Returns the value as TOML; "" omits the key from study.toml.
   std::string (*text)(const StudyConfig& config);
-  std::string option = "", option_type = "";  // command line option, if any: "--measure", "N"
-  std::string command = "";                   // the only command that reads it: tc or sweep
-  std::string old_table = "", old_key = "";   // name in earlier versions, still accepted
+  // Option of the command line; by default the key ("--measure"), "" if there is none. The word
+  // that stands for its value, by default WORD for texts.
+  std::string option = "", option_type = "";
+  std::string command = "";                  // the only command that reads it: tc or sweep
+  std::string old_table = "", old_key = "";  // name in earlier versions, still accepted
 
   std::string name() const { return table + "." + key; }
   std::string range() const;  // allowed values in words
