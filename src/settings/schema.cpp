@@ -52,11 +52,6 @@ std::string real(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-// A number, or "" if it equals the default.
-std::string unless(double value, double standard) {
-  return value == standard ? std::string() : real(value);
-}
-
 template <class Values, class Text>
 std::string list(const Values& values, const Text& text) {
   std::vector<std::string> parts;
@@ -71,6 +66,7 @@ std::string one_or_list(const Values& values, const Text& text) {
 }
 
 std::string quoted_name(auto value) { return in_quotes(to_string(value)); }
+std::string truth(bool value) { return value ? "true" : "false"; }
 std::string whole(std::uint64_t value) { return fmt::format("{}", value); }
 std::string whole_or_auto(const std::optional<std::uint64_t>& value) {
   return value ? whole(*value) : "\"auto\"";
@@ -270,11 +266,11 @@ std::vector<Setting> keys_of_lattice() {
        .command = "sweep"},
       {.key = "merge",
        .type = "boolean",
-       .standard = "false",
        .help = "combine several bonds between the same two sites into one, and read directed "
                "edges as bonds",
        .example = "true",
-       .text = [](C c) { return std::string(c.reading.merge ? "true" : ""); },
+       .text = [](C c) { return truth(c.reading.merge); },
+       .omit_default = true,
        .command = "sweep"},
   };
 }
@@ -304,28 +300,22 @@ std::vector<Setting> keys_of_model() {
        .old_key = "q"},
       {.key = "couplings",
        .type = "text",
-       .standard = "\"ferromagnet\"",
        .allowed = words(CouplingKind::file),
        .help = "J of the bonds: ferromagnet 1, antiferromagnet -1, pm 1 or -1 at random, gaussian "
                "normal deviates, file: the weights of the graph's file",
        .more = "H = -sum J_ij s_i s_j - sum h_i s_i. Random couplings follow from the graph's seed "
                "and coupling_seed. With file, sites can have fields too",
        .example = "\"pm\"",
-       .text =
-           [](C c) {
-             const CouplingKind kind = c.model.interactions.couplings;
-             return kind == CouplingKind::ferromagnet ? std::string() : quoted_name(kind);
-           }},
+       .text = [](C c) { return quoted_name(c.model.interactions.couplings); },
+       .omit_default = true},
       {.key = "on",
        .type = "text",
-       .standard = "\"all\"",
        .allowed = "all, shortcuts",
        .help = "bonds with these couplings: all, or shortcuts (all other bonds then have J = 1)",
        .example = "\"shortcuts\"",
        .text =
-           [](C c) {
-             return std::string(c.model.interactions.on_shortcuts ? "\"shortcuts\"" : "");
-           },
+           [](C c) { return in_quotes(c.model.interactions.on_shortcuts ? "shortcuts" : "all"); },
+       .omit_default = true,
        .option = "--couplings-on"},
       {.key = "negative",
        .type = "number",
@@ -342,47 +332,39 @@ std::vector<Setting> keys_of_model() {
        .option_type = "X"},
       {.key = "shortcut_strength",
        .type = "number",
-       .standard = "1.0",
        .lowest = -kMaxCoupling / 8,
        .highest = kMaxCoupling / 8,
        .help = "factor of the couplings of shortcuts",
        .example = "0.5",
-       .text = [](C c) { return unless(c.model.interactions.shortcut_strength, 1); },
+       .text = [](C c) { return real(c.model.interactions.shortcut_strength); },
+       .omit_default = true,
        .option_type = "X"},
       {.key = "coupling_seed",
        .type = "integer",
-       .standard = "0",
        .max_integer = 0xFFFFFFFFu,
        .help = "seed of random couplings and fields: another number gives other couplings on the "
                "same graph",
        .example = "1",
-       .text =
-           [](C c) {
-             const std::uint32_t seed = c.model.interactions.seed;
-             return seed == 0 ? std::string() : whole(seed);
-           },
+       .text = [](C c) { return whole(c.model.interactions.seed); },
+       .omit_default = true,
        .option_type = "N"},
       {.key = "field",
        .type = "number",
-       .standard = "0.0",
        .lowest = -kMaxCoupling / 2,
        .highest = kMaxCoupling / 2,
        .help = "field h of every site (ising)",
        .example = "0.1",
-       .text = [](C c) { return unless(c.model.interactions.field, 0); },
+       .text = [](C c) { return real(c.model.interactions.field); },
+       .omit_default = true,
        .option_type = "H"},
       {.key = "field_random",
        .type = "text",
-       .standard = "\"none\"",
        .allowed = words(RandomField::gaussian),
        .help = "random part of the field: none, pm: field_width or -field_width, gaussian: "
                "field_width times a normal deviate",
        .example = "\"gaussian\"",
-       .text =
-           [](C c) {
-             const RandomField random = c.model.interactions.random_field;
-             return random == RandomField::none ? std::string() : quoted_name(random);
-           }},
+       .text = [](C c) { return quoted_name(c.model.interactions.random_field); },
+       .omit_default = true},
       {.key = "field_width",
        .type = "number",
        .standard = "1.0",
@@ -482,16 +464,15 @@ std::vector<Setting> keys_of_sampling() {
        .text = [](C c) { return whole(c.replicas); }},
       {.key = "exchange",
        .type = "boolean",
-       .standard = "false",
        .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
                "are exchanged",
        .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
                "local updates alone cannot equilibrate. Requires at least two temperatures",
        .example = "true",
-       .text = [](C c) { return std::string(c.exchange ? "true" : ""); }},
+       .text = [](C c) { return truth(c.exchange); },
+       .omit_default = true},
       {.key = "houdayer",
        .type = "boolean",
-       .standard = "false",
        .help = "Houdayer's cluster moves: in each cycle, clusters of two replicas of a temperature "
                "flip in both, without rejection",
        .more =
@@ -499,7 +480,8 @@ std::vector<Setting> keys_of_sampling() {
            "Lett. 115, 077201 (2015). For spin glasses in two dimensions, or wherever these "
            "clusters do not percolate. Ising spins with couplings or fields; 3 replicas or more",
        .example = "true",
-       .text = [](C c) { return std::string(c.houdayer ? "true" : ""); }},
+       .text = [](C c) { return truth(c.houdayer); },
+       .omit_default = true},
       {.key = "staggered",
        .type = "boolean",
        .standard = "true with couplings = \"antiferromagnet\", else false",
@@ -510,10 +492,7 @@ std::vector<Setting> keys_of_sampling() {
                "-1 elsewhere; graphs from files: the two colours of a bipartite graph. For Ising "
                "spins with couplings or fields. In a study's file, false leaves it out",
        .example = "true",
-       .text =
-           [](C c) {
-             return c.staggered ? std::string(*c.staggered ? "true" : "false") : std::string();
-           }},
+       .text = [](C c) { return c.staggered ? truth(*c.staggered) : ""; }},
       {.key = "temperatures",
        .type = "list",
        .lowest = 1e-3,
@@ -650,7 +629,7 @@ std::vector<Setting> keys_of_run() {
        .type = "boolean",
        .help = "store final configurations, from which later measurements continue",
        .example = "false",
-       .text = [](C c) { return fmt::format("{}", c.keep_states); },
+       .text = [](C c) { return truth(c.keep_states); },
        .option = kNoOption},
   };
 }
@@ -664,6 +643,11 @@ std::string bound(std::uint64_t value) {
 }
 
 }  // namespace
+
+std::string Setting::toml(const StudyConfig& config) const {
+  std::string value = text(config);
+  return omit_default && value == standard ? "" : value;
+}
 
 std::string Setting::range() const {
   if (!allowed.empty()) return allowed;

@@ -29,8 +29,9 @@ struct Setting {
   std::string help;       // meaning; also in --help of commands
   std::string more = "";  // additional text for `rewise help KEY` and the page
   std::string example;    // example value as in a file
-  // Returns the value as TOML; "" omits the key from study.toml.
+  // The value as TOML; "": study.toml does not have the key.
   std::string (*text)(const StudyConfig& config);
+  bool omit_default = false;  // study.toml does not have the key if the value is the default
   // Option of the command line; by default the key ("--measure"), "" if there is none. The word
   // that stands for its value, by default WORD for texts.
   std::string option = "", option_type = "";
@@ -39,6 +40,8 @@ struct Setting {
 
   std::string name() const { return table + "." + key; }
   std::string range() const;  // allowed values in words
+  // The value in study.toml; "": the key is omitted.
+  std::string toml(const StudyConfig& config) const;
 };
 
 // All keys, in the order of study.toml.
