@@ -25,7 +25,7 @@ nb::object series_of(const TaskData& task, const std::string& name) {
   nb::object found;
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
-        if (column.array == name) found = series_array(series);
+        if (column.array() == name) found = series_array(series);
       },
       task);
   if (!found.is_valid()) throw nb::key_error(name.c_str());
@@ -38,7 +38,7 @@ nb::dict columns_of(const TaskData& task) {
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
         if (column.in != MeasuredIn::all && series.empty()) return;
-        columns[std::string(column.array).c_str()] = std::string(column.help);
+        columns[std::string(column.array()).c_str()] = std::string(column.help);
       },
       task);
   return columns;

@@ -106,7 +106,7 @@ nb::dict observed(Simulation& self) {
       [&](const ColumnInfo& column, auto& values) {
         if (values.empty()) return;
         const std::size_t each = values.size() / temperatures;
-        result[std::string(column.array).c_str()] =
+        result[std::string(column.array()).c_str()] =
             array_of(std::move(values), {temperatures, each});
       },
       seen);
