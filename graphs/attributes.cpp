@@ -10,6 +10,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
+#include "src/base/setting_name.hpp"
 
 namespace rewise {
 namespace {
@@ -314,15 +315,15 @@ void Attributes::reject_unknown(const std::string& file, bool all_ignored_exist)
         "such as positive, negative); ",
         kMinCoupling, kMaxCoupling);
   } else if (not_taken) {
-    why = std::string(kTakeWeights) + (unknown ? ", and the other attributes are unknown; " : "; ");
+    why = take_weights() + (unknown ? ", and the other attributes are unknown; " : "; ");
   } else {
     why =
         "unknown attribute (known: couplings of bonds, such as weight or J, and fields of sites, "
         "such as h); ";
   }
   throw Error(ExitCode::data,
-              fmt::format("{}: {}: {}--ignore {} skips attributes that are not part of the model",
-                          file, list, why, as_argument(names)));
+              fmt::format("{}: {}: {}{} skips attributes that are not part of the model", file,
+                          list, why, setting_value("ignore", as_argument(names))));
 }
 
 void Attributes::check_ignored(const std::string& file) const {
@@ -333,8 +334,8 @@ void Attributes::check_ignored(const std::string& file) const {
   for (const std::string& name : ignored_) {
     if (names_.find(name) != names_.end()) continue;
     throw Error(ExitCode::usage,
-                fmt::format("{}: --ignore {}: the file has no such attribute ({})", file,
-                            as_argument(shown(name)),
+                fmt::format("{}: {}: the file has no such attribute ({})", file,
+                            setting_value("ignore", as_argument(shown(name))),
                             list.empty() ? "it has no attributes" : "it has " + list));
   }
 }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "graphs/weights.hpp"
+#include "src/base/setting_name.hpp"
 
 namespace rewise {
 
@@ -41,9 +42,11 @@ bool is_number_type(std::string_view type);
 // A number, a truth value or a list of numbers.
 bool fits_number_type(std::string_view value);
 
-// The options that make rewise read weights and fields, for error messages.
-inline constexpr std::string_view kTakeWeights =
-    "--couplings file (in a study and in Python: couplings = \"file\") reads them as J and h";
+// The settings that make rewise read weights and fields, for error messages.
+inline std::string take_weights() {
+  return setting_value("couplings", "file") +
+         " (in a study and in Python: couplings = \"file\") reads them as J and h";
+}
 
 // The meaning of a value.
 struct Meaning {

@@ -42,6 +42,7 @@
 #include "graphs/weights.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -468,14 +469,14 @@ class EdgeListReader {
         return give(name, attributes_.see("edge", name, text, line_));
       }
       why = meaning(true).kind != Meaning::none
-                ? fmt::format("is a coupling: {}", kTakeWeights)
+                ? fmt::format("is a coupling: {}", take_weights())
                 : fmt::format("is not a coupling (allowed: 0, or {} to {} in absolute value)",
                               kMinCoupling, kMaxCoupling);
     } else if (column == 4) {
       why = "(in KONECT's files the time of a bond) has no meaning here";
     }
-    fail(fmt::format("invalid line: '{}' in column {} {}; --ignore {} skips this column{}", text,
-                     column, why, name,
+    fail(fmt::format("invalid line: '{}' in column {} {}; {} skips this column{}", text, column,
+                     why, setting_value("ignore", name),
                      header ? " (begin the line with '#' if it is the header of a table)" : ""));
   }
 
@@ -522,9 +523,8 @@ class EdgeListReader {
     if (const std::uint64_t* first = joined_.find(key)) {
       if (!options_.merge) {
         fail(fmt::format(
-            "sites {} and {} are already joined by line {} (--merge combines such bonds "
-            "into one)",
-            text(u, a), text(v, b), weights_.line(*first)));
+            "sites {} and {} are already joined by line {} ({} combines such bonds into one)",
+            text(u, a), text(v, b), weights_.line(*first), setting_name("merge")));
       }
       const std::string wrong = weights_.merge(*first, weight_.value());
       if (!wrong.empty()) fail(wrong);
@@ -631,9 +631,10 @@ class EdgeListReader {
     const bool unsure = all_but_0 && sites_ > 0 && (!declared_ || declared_->value < sites_);
     if (first == FirstSite::unsaid && unsure) {
       throw Error(ExitCode::data,
-                  fmt::format("{}: sites are numbered 1 to {}: give --first-site 1 (or "
-                              "--first-site 0 if there is a site 0 without bonds)",
-                              name_, sites_ - 1));
+                  fmt::format("{}: sites are numbered 1 to {}: give {} (or {} if there is a site 0 "
+                              "without bonds)",
+                              name_, sites_ - 1, setting_value("first_site", "1"),
+                              setting_value("first_site", "0")));
     }
     if (first != FirstSite::one || sites_ == 0) return;
     first_number_ = 1;

@@ -10,6 +10,7 @@
 
 #include "graphs/attributes.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 
 namespace rewise {
 namespace {
@@ -42,13 +43,13 @@ GraphFormat graph_format(const std::string& path) {
 Graph read_graph(const std::string& path, const ReadOptions& options) {
   const GraphFormat format = graph_format(path);
   if (options.first_site != FirstSite::unsaid && format != GraphFormat::edges) {
-    throw Error(ExitCode::usage,
-                fmt::format("--first-site: applies to edge lists (.edges) only, not to {}", path));
+    throw Error(ExitCode::usage, fmt::format("{}: applies to edge lists (.edges) only, not to {}",
+                                             setting_name("first_site"), path));
   }
   if (!options.ignore.empty() && options.all_ignored_exist && format == GraphFormat::h5) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("--ignore: applies to .edges and .graphml only; {} has no attributes", path));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: applies to .edges and .graphml only; {} has no attributes",
+                            setting_name("ignore"), path));
   }
   std::ifstream in = open_to_read(path);
   const auto read = [&] {
@@ -57,7 +58,7 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
     Graph graph = read_graph_h5(in, path);
     const std::string coupling = options.weights ? "" : first_coupling(graph);
     if (coupling.empty()) return graph;
-    throw Error(ExitCode::data, fmt::format("{}: {}: {}", path, coupling, kTakeWeights));
+    throw Error(ExitCode::data, fmt::format("{}: {}: {}", path, coupling, take_weights()));
   };
   try {
     Graph graph = read();

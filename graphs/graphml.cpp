@@ -35,6 +35,7 @@
 #include "graphs/weights.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
+#include "src/base/setting_name.hpp"
 
 // Newer versions of expat prefer positions of 64 bits, which 2.5 (Debian 12) does not have.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -355,8 +356,9 @@ class GraphmlReader {
     if (attributes_.is_ignored(key.name)) return;
     fail(
         fmt::format("{} attribute \"{}\" has attr.type=\"{}\" and the value \"{}\": a number is "
-                    "expected (--ignore {} skips this attribute)",
-                    owner, shown(key.name), shown(key.type), shown(text_), shown(key.name)));
+                    "expected ({} skips this attribute)",
+                    owner, shown(key.name), shown(key.type), shown(text_),
+                    setting_value("ignore", shown(key.name))));
   }
 
   // --- GraphML
@@ -440,11 +442,11 @@ class GraphmlReader {
     const std::string a = required("source", "edge"), b = required("target", "edge");
     const char* directed = attribute("directed");
     if ((directed != nullptr ? is_true(directed) : directed_) && !options_.merge) {
-      fail(fmt::format(
-          "the edge from node \"{}\" to \"{}\" is directed, but bonds have no "
-          "direction: --merge combines all edges between two nodes into one bond (or write "
-          "edgedefault=\"undirected\" in <graph>)",
-          shown(a), shown(b)));
+      fail(
+          fmt::format("the edge from node \"{}\" to \"{}\" is directed, but bonds have no "
+                      "direction: {} combines all edges between two nodes into one bond (or write "
+                      "edgedefault=\"undirected\" in <graph>)",
+                      shown(a), shown(b), setting_name("merge")));
     }
     const Site u = mentioned(a), v = mentioned(b);
     if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));
@@ -455,9 +457,8 @@ class GraphmlReader {
       merged_with_ = *first;
       if (options_.merge) return;
       fail(fmt::format(
-          "nodes \"{}\" and \"{}\" are already joined by line {} (--merge combines such "
-          "edges into one)",
-          shown(a), shown(b), weights_.line(*first)));
+          "nodes \"{}\" and \"{}\" are already joined by line {} ({} combines such edges into one)",
+          shown(a), shown(b), weights_.line(*first), setting_name("merge")));
     }
     joined_.put(pair, bonds_.size());
     bonds_.push_back({bonds_.size(), u, v});

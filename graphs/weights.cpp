@@ -8,6 +8,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
+#include "src/base/setting_name.hpp"
 
 namespace rewise {
 namespace {
@@ -27,8 +28,8 @@ void RoundedNumbers::check(const std::string& what) const {
 std::string GivenWeight::give(const std::string& name, std::int32_t value) {
   if (value_ && *value_ != value) {
     return fmt::format(
-        "\"{}\" is {} and \"{}\" is {}: they contradict each other (--ignore skips one of them)",
-        name_, kFixedUnit * *value_, name, kFixedUnit * value);
+        "\"{}\" is {} and \"{}\" is {}: they contradict each other ({} skips one of them)", name_,
+        kFixedUnit * *value_, name, kFixedUnit * value, setting_name("ignore"));
   }
   value_ = value;
   name_ = name;
@@ -48,9 +49,9 @@ std::string BondWeights::merge(std::size_t bond, std::optional<std::int32_t> val
     values_[bond] = *value;
     return "";
   }
-  return fmt::format(
-      "the bond has J = {} here and J = {} in line {}: --merge requires equal couplings",
-      kFixedUnit * *value, kFixedUnit * values_[bond], lines_[bond]);
+  return fmt::format("the bond has J = {} here and J = {} in line {}: {} requires equal couplings",
+                     kFixedUnit * *value, kFixedUnit * values_[bond], lines_[bond],
+                     setting_name("merge"));
 }
 
 void set_couplings_and_fields_of(const std::string& file, Graph& graph,

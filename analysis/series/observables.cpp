@@ -8,61 +8,52 @@
 namespace rewise {
 namespace {
 
+constexpr bool kComparesSizes = true, kIsVariance = true;
+
 template <Moment moment>
-double moment_of(const Moments& m, double, double) {
-  return m[moment];
+constexpr Observable mean(ObservableInfo info) {
+  return {info, [](const Moments& m, double, double) { return m[moment]; }, false, moment};
 }
 
 }  // namespace
 
 std::span<const Observable> observables() {
   static constexpr Observable all[] = {
-      {"energy", "e", R"(energy per site $e$ ($J$))", moment_of<kEnergy>},
-      {"abs_magnetisation", "|m|", R"(magnetisation $\langle|m|\rangle$)",
-       moment_of<kAbsMagnetisation>},
-      {"m2", "m^2", R"($\langle m^2\rangle$)", moment_of<kM2>},
-      {"m4", "", R"($\langle m^4\rangle$)", moment_of<kM4>},
-      {"binder", "U", R"(Binder ratio $U$)",
+      mean<kEnergy>({"energy", "e", R"(energy per site $e$ ($J$))"}),
+      mean<kAbsMagnetisation>({"abs_magnetisation", "|m|", R"(magnetisation $\langle|m|\rangle$)"}),
+      mean<kM2>({"m2", "m^2", R"($\langle m^2\rangle$)"}),
+      mean<kM4>({"m4", "", R"($\langle m^4\rangle$)"}),
+      {{"binder", "U", R"(Binder ratio $U$)"},
        [](const Moments& m, double, double) { return binder(m); }},
-      {"scaled_m2", "", R"($N^{1/2}\,\langle m^2\rangle$)",
-       [](const Moments& m, double sites, double) { return scaled_m2(m, sites); }, true},
-      {.name = "specific_heat",
-       .symbol = "C",
-       .label = R"(specific heat $C$ ($k_{\mathrm{B}}$))",
-       .of = specific_heat,
-       .is_variance = true},
-      {.name = "susceptibility",
-       .symbol = "chi",
-       .label = R"(susceptibility $\chi$ ($1/J$))",
-       .of = susceptibility,
-       .is_variance = true}};
+      {{"scaled_m2", "", R"($N^{1/2}\,\langle m^2\rangle$)", kComparesSizes},
+       [](const Moments& m, double sites, double) { return scaled_m2(m, sites); }},
+      {{"specific_heat", "C", R"(specific heat $C$ ($k_{\mathrm{B}}$))"},
+       specific_heat,
+       kIsVariance},
+      {{"susceptibility", "chi", R"(susceptibility $\chi$ ($1/J$))"}, susceptibility, kIsVariance}};
   return all;
 }
 
 std::span<const Observable> staggered_observables() {
   static constexpr Observable all[] = {
-      {"abs_staggered", "|m_s|", R"(staggered magnetisation $\langle|m_s|\rangle$)",
-       moment_of<kAbsMagnetisation>},
-      {"staggered_m2", "m_s^2", R"($\langle m_s^2\rangle$)", moment_of<kM2>},
-      {"staggered_m4", "", R"($\langle m_s^4\rangle$)", moment_of<kM4>},
-      {"staggered_binder", "U_s", R"(staggered Binder ratio $U_s$)",
+      mean<kAbsMagnetisation>(
+          {"abs_staggered", "|m_s|", R"(staggered magnetisation $\langle|m_s|\rangle$)"}),
+      mean<kM2>({"staggered_m2", "m_s^2", R"($\langle m_s^2\rangle$)"}),
+      mean<kM4>({"staggered_m4", "", R"($\langle m_s^4\rangle$)"}),
+      {{"staggered_binder", "U_s", R"(staggered Binder ratio $U_s$)"},
        [](const Moments& m, double, double) { return binder(m); }},
-      {.name = "staggered_susceptibility",
-       .symbol = "chi_s",
-       .label = R"(staggered susceptibility $\chi_s$ ($1/J$))",
-       .of = susceptibility,
-       .is_variance = true}};
+      {{"staggered_susceptibility", "chi_s", R"(staggered susceptibility $\chi_s$ ($1/J$))"},
+       susceptibility,
+       kIsVariance}};
   return all;
 }
 
 std::span<const Observable> field_observables() {
   static constexpr Observable all[] = {
-      {"magnetisation", "m", R"(magnetisation $\langle m\rangle$)", moment_of<kMagnetisation>},
-      {.name = "field_susceptibility",
-       .symbol = "dm/dh",
-       .label = R"(susceptibility $\mathrm{d}m/\mathrm{d}h$ ($1/J$))",
-       .of = field_susceptibility,
-       .is_variance = true}};
+      mean<kMagnetisation>({"magnetisation", "m", R"(magnetisation $\langle m\rangle$)"}),
+      {{"field_susceptibility", "dm/dh", R"(susceptibility $\mathrm{d}m/\mathrm{d}h$ ($1/J$))"},
+       field_susceptibility,
+       kIsVariance}};
   return all;
 }
 

@@ -12,15 +12,19 @@
 
 namespace rewise {
 
-struct Observable {
+struct ObservableInfo {
   std::string_view name;    // key in JSON and CSV
   std::string_view symbol;  // heads the columns of tables; "": not in the tables of `run`
   std::string_view label;   // of an axis, LaTeX, with the unit; J = k_B = 1
-  double (*of)(const Moments& m, double sites, double temperature);
   // Meaningful only in comparison with other sizes: not in the output of `run`.
   bool compares_sizes = false;
+};
+
+struct Observable : ObservableInfo {
+  double (*of)(const Moments& m, double sites, double temperature);
   bool is_variance = false;  // over time: a short block of a correlated series gives too small a
                              // value
+  Moment mean_of = kMomentCount;  // the moment that it is; kMomentCount: another function
 };
 
 std::span<const Observable> observables();

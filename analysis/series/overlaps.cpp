@@ -9,21 +9,21 @@ namespace rewise {
 
 std::span<const OverlapObservable> overlap_observables() {
   static constexpr OverlapObservable all[] = {
-      {"overlap_m2", "q^2", R"(overlap $\langle q^2\rangle$)",
+      {{"overlap_m2", "q^2", R"(overlap $\langle q^2\rangle$)"},
        [](const OverlapMoments& m, double) { return m[kOverlap2]; }},
-      {"overlap_m4", "", R"(overlap $\langle q^4\rangle$)",
+      {{"overlap_m4", "", R"(overlap $\langle q^4\rangle$)"},
        [](const OverlapMoments& m, double) { return m[kOverlap4]; }},
-      {"overlap_binder", "U_q", R"(Binder ratio of the overlap $U_q$)",
+      {{"overlap_binder", "U_q", R"(Binder ratio of the overlap $U_q$)"},
        [](const OverlapMoments& m, double) {
          return (3 - m[kOverlap4] / (m[kOverlap2] * m[kOverlap2])) / 2;
        }},
-      {"spin_glass_susceptibility", "chi_SG", R"(susceptibility $\chi_{\mathrm{SG}}$)",
+      {{"spin_glass_susceptibility", "chi_SG", R"(susceptibility $\chi_{\mathrm{SG}}$)"},
        [](const OverlapMoments& m, double sites) { return sites * m[kOverlap2]; }},
-      {"scaled_overlap", "", R"($N^{2/3}\,\langle q^2\rangle$)",
+      {{"scaled_overlap", "", R"($N^{2/3}\,\langle q^2\rangle$)"},
        [](const OverlapMoments& m, double sites) {
          return std::pow(sites, 2.0 / 3) * m[kOverlap2];
        }},
-      {"link_overlap", "q_l", R"(link overlap $q_l$)",
+      {{"link_overlap", "q_l", R"(link overlap $q_l$)"},
        [](const OverlapMoments& m, double) { return m[kLinkOverlap]; }}};
   return all;
 }

@@ -9,10 +9,10 @@
 
 #include <Eigen/Core>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "analysis/series/moments.hpp"
+#include "analysis/series/observables.hpp"
 
 namespace rewise {
 
@@ -20,10 +20,7 @@ enum OverlapMoment : Eigen::Index { kOverlap2, kOverlap4, kLinkOverlap, kOverlap
 using OverlapMoments = Eigen::Array<double, kOverlapMomentCount, 1>;
 using OverlapRows = Eigen::Array<double, Eigen::Dynamic, kOverlapMomentCount>;  // [member, moment]
 
-struct OverlapObservable {
-  std::string_view name;    // key in JSON and CSV
-  std::string_view symbol;  // column heading of tables; "": not in tables
-  std::string_view label;   // of an axis, LaTeX
+struct OverlapObservable : ObservableInfo {
   double (*of)(const OverlapMoments& m, double sites);
 };
 

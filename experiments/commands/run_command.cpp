@@ -117,12 +117,8 @@ Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRunOp
       if (!job.recompute_damaged || error.exit_code() != ExitCode::data) throw;
     }
     if (!stored) continue;
-    const TextMap& kept = stored->task.configuration;
-    if (!kept.contains("sampling.schedule") || !kept.contains("sampling.cluster")) continue;
-    Updates updates = updates_of(kept, file.string());
-    if (!any_cluster) updates.cluster = spec.cluster;
-    updates.local.reset();
-    return updates;
+    const TaskSpec kept = stored_spec(stored->task, file.string());
+    return {kept.schedule, any_cluster ? kept.cluster : spec.cluster};
   }
   const double budget = std::clamp(0.1 * cpu_seconds(spec, run.engine.threads), least, most);
   const ChosenSchedule chosen = tuned_schedule(spec, any_cluster, run.engine, budget, run.stop);

@@ -9,15 +9,13 @@
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
+#include "src/results/observable_groups.hpp"
 #include "src/results/run_estimates.hpp"
+#include "src/settings/parse.hpp"
 #include "src/settings/task_spec.hpp"
 
 namespace rewise {
 namespace {
-
-EngineKind engine_of(const TaskData& task) {
-  return parse_engine(task.configuration.at("sampling.engine"), "sampling.engine");
-}
 
 double updates_per_ns(const TaskData& task) {
   const double seconds = number_at(task.provenance, "work.update_seconds");
@@ -46,26 +44,25 @@ std::string shown_tau(Value v, const RunCheck& check) {
 std::string shown(Value v, const RunCheck& check) { return check.ok() ? printed(v) : "-"; }
 
 // The updates of a cycle: "1 Metropolis sweep and 4 Wolff updates".
-std::string cycle_text(const TaskData& task) {
-  const auto& key = task.configuration;
-  const auto [schedule, cluster, local] = updates_of(key);
+std::string cycle_text(const TaskSpec& spec) {
+  const Schedule& schedule = spec.schedule;
   std::vector<std::string> parts;
   if (schedule.local > 0) {
-    const bool metropolis = local == LocalUpdate::metropolis;
-    const char* name = metropolis                 ? "Metropolis"
-                       : model_of(key).is_potts() ? "heat-bath"
-                                                  : "Glauber";
+    const char* name = spec.local == LocalUpdate::metropolis ? "Metropolis"
+                       : spec.model.is_potts()               ? "heat-bath"
+                                                             : "Glauber";
     parts.push_back(count_text(schedule.local, fmt::format("{} sweep", name)));
   }
   if (schedule.cluster > 0) {
-    const char* name = cluster == ClusterUpdate::wolff           ? "Wolff"
-                       : cluster == ClusterUpdate::swendsen_wang ? "Swendsen-Wang"
-                                                                 : "few-cluster";
+    const char* name = spec.cluster == ClusterUpdate::wolff           ? "Wolff"
+                       : spec.cluster == ClusterUpdate::swendsen_wang ? "Swendsen-Wang"
+                                                                      : "few-cluster";
     parts.push_back(count_text(schedule.cluster, fmt::format("{} update", name)));
-    if (cluster == ClusterUpdate::few_cluster) {
-      const std::string& edge = key.at("sampling.few_cluster_tile");
-      parts.back() += fmt::format(" (tiles {}, flip {})", edge == "0" ? "auto" : "of edge " + edge,
-                                  key.at("sampling.few_cluster_flip"));
+    if (spec.cluster == ClusterUpdate::few_cluster) {
+      const auto [tile, flip] = spec.few_cluster;
+      parts.back() +=
+          fmt::format(" (tiles {}, flip {})", tile == 0 ? "auto" : fmt::format("of edge {}", tile),
+                      number_text(flip));
     }
   }
   if (schedule.houdayer) parts.emplace_back("1 Houdayer move");
@@ -73,77 +70,37 @@ std::string cycle_text(const TaskData& task) {
   return fmt::format("{} per cycle", fmt::join(parts, " and "));
 }
 
-// Results of improved estimators, if the update provides more than <C>/N.
-std::string improved_table(const CheckedRun& run, int q) {
-  if (!std::isfinite(run.results.front().clusters.m4.value)) return "";
-  std::vector<std::vector<std::string>> rows{{"T", "m^2", "m^4", "U"}};
-  for (std::size_t k = 0; k < run.results.size(); ++k) {
-    const TemperatureResult& r = run.results[k];
-    const RunCheck& check = run.checks[k];
-    rows.push_back({fmt::format("{}", r.temperature), shown(r.clusters.m2, check),
-                    shown(r.clusters.m4, check), shown(r.clusters.binder, check)});
-  }
-  std::string out = "\nFrom the sizes of all clusters (improved estimators):\n\n";
-  out += aligned_table(rows);
-  if (q > 2) {
-    out +=
-        "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
-  }
-  return out;
-}
-
-// A row per temperature with the values of the observables that have a symbol. `values`: the
-// member of a result that holds them, in the order of `observables`.
-std::vector<std::vector<std::string>> observable_rows(
-    const CheckedRun& run, const auto& observables, std::vector<Value> TemperatureResult::*values) {
+// A row per temperature with the values of the observables that have a symbol.
+std::vector<std::vector<std::string>> observable_rows(const CheckedRun& run,
+                                                      const ObservableGroup& group) {
   std::vector<std::vector<std::string>> rows{{"T"}};
-  for (const auto& o : observables) {
+  for (const ObservableInfo& o : group.observables) {
     if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
   }
   for (std::size_t t = 0; t < run.results.size(); ++t) {
     auto& row = rows.emplace_back(1, fmt::format("{}", run.results[t].temperature));
-    for (std::size_t k = 0; k < observables.size(); ++k) {
-      if (observables[k].symbol.empty()) continue;
-      row.push_back(shown((run.results[t].*values)[k], run.checks[t]));
+    for (const ObservableInfo& o : group.observables) {
+      if (!o.symbol.empty()) row.push_back(shown(run.results[t].of(o.name), run.checks[t]));
     }
   }
   return rows;
 }
 
-// The magnetisation with its sign; empty without a field.
-std::string field_table(const CheckedRun& run) {
-  if (run.results.front().in_field.empty()) return "";
-  auto rows = observable_rows(run, field_observables(), &TemperatureResult::in_field);
-  rows.front().emplace_back("tau(m)");
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("magnetisation"), run.checks[t]));
+// The table of a group of observables; empty if the run does not measure them.
+std::string group_table(const CheckedRun& run, const ObservableGroup& group, std::uint32_t q) {
+  const std::string_view first = group.observables.front().name;
+  if (group.heading.empty() || !run.results.front().values.contains(first)) return "";
+  auto rows = observable_rows(run, group);
+  if (!group.slowest.empty()) rows.front().emplace_back(group.slowest_head);
+  for (std::size_t t = 0; t < run.results.size() && !group.slowest.empty(); ++t) {
+    rows[t + 1].push_back(shown_tau(run.results[t].tau.at(group.slowest), run.checks[t]));
   }
-  return "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +
-         aligned_table(rows);
-}
-
-// The staggered magnetisation; empty if it is not measured.
-std::string staggered_table(const CheckedRun& run) {
-  if (run.results.front().staggered.empty()) return "";
-  auto rows = observable_rows(run, staggered_observables(), &TemperatureResult::staggered);
-  rows.front().emplace_back("tau(m_s^2)");
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("staggered_m2"), run.checks[t]));
+  std::string out = fmt::format("\n{}:\n\n{}", group.heading, aligned_table(rows));
+  if (q > 2 && group.object == "improved") {
+    out +=
+        "\nHere m is a vector, m^2 = (q sum_a (N_a/N)^2 - 1)/(q - 1) with N_a sites in state a.\n";
   }
-  return "\nStaggered magnetisation m_s, spins of the second sublattice with opposite sign:\n\n" +
-         aligned_table(rows);
-}
-
-// Overlaps of pairs of replicas; empty without couplings.
-std::string overlap_table(const CheckedRun& run) {
-  if (run.results.front().overlaps.empty()) return "";
-  auto rows = observable_rows(run, overlap_observables(), &TemperatureResult::overlaps);
-  rows.front().emplace_back("tau(q^2)");
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("overlap_m2"), run.checks[t]));
-  }
-  return "\nOverlaps q of replicas 2k and 2k + 1, and of their bonds, q_l:\n\n" +
-         aligned_table(rows);
+  return out;
 }
 
 std::string exchange_text(const TaskData& task) {
@@ -214,11 +171,12 @@ Json run_json(const TaskData& task, const CheckedRun& run,
   }
   json["warnings"] = warnings;
   json["trajectory_hash"] = text_at(task.provenance, "trajectory_hash");
-  if (model_of(task.configuration).is_potts()) {
+  const TaskSpec spec = stored_spec(task);
+  if (spec.model.is_potts()) {
     json["model"] = "potts";
-    json["q"] = model_of(task.configuration).q;
+    json["q"] = spec.model.q;
   }
-  json["engine"] = to_string(engine_of(task));
+  json["engine"] = to_string(spec.engine);
   json["device"] = text_at(task.provenance, "device");
   json["threads"] = static_cast<int>(number_at(task.provenance, "threads"));
   json["seconds"] = number_at(task.provenance, "work.seconds");
@@ -229,7 +187,7 @@ Json run_json(const TaskData& task, const CheckedRun& run,
 
 std::string run_table(const TaskData& task, const CheckedRun& run,
                       const std::vector<std::string>& warnings, bool shows_overlaps) {
-  const auto& key = task.configuration;
+  const TaskSpec spec = stored_spec(task);
   std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
                                 task.graph.bonds);
   if (!task.graph.extents.empty()) {
@@ -237,42 +195,42 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
         fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
   }
   out += "\n";
-  if (const Model model = model_of(task.configuration); !model.is_ferromagnet()) {
-    out += fmt::format("model: {}\n", to_string(model));
-  } else if (model.is_potts()) {
-    out += fmt::format("Potts model with {} states\n", model.q);
+  if (!spec.model.is_ferromagnet()) {
+    out += fmt::format("model: {}\n", to_string(spec.model));
+  } else if (spec.model.is_potts()) {
+    out += fmt::format("Potts model with {} states\n", spec.model.q);
   }
   const std::string threads = text_at(task.provenance, "threads");
-  out += fmt::format(
-      "{} engine, {} with {}; {}, seed {}\n{}\n", to_string(engine_of(task)),
-      text_at(task.provenance, "device"), threads == "1" ? "1 thread" : threads + " threads",
-      count_text(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
-  const std::string& every = key.at("sampling.every");
-  out += fmt::format(
-      "{} cycles to equilibrate, then {}, one every {}\n\n", key.at("sampling.equilibrate"),
-      count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
+  out += fmt::format("{} engine, {} with {}; {}, seed {}\n{}\n", to_string(spec.engine),
+                     text_at(task.provenance, "device"),
+                     threads == "1" ? "1 thread" : threads + " threads",
+                     count_text(task.replicas, "replica"), spec.seed, cycle_text(spec));
+  out += fmt::format("{} cycles to equilibrate, then {}, one every {}\n\n", spec.equilibrate,
+                     count_text(task.bond_sum.time(), "measurement"),
+                     spec.every == 1 ? "cycle" : fmt::format("{} cycles", spec.every));
 
-  auto rows = observable_rows(run, observables(), &TemperatureResult::observables);
+  auto rows = observable_rows(run, observable_groups().front());
   const auto& results = run.results;
-  const bool has_clusters = std::ranges::any_of(
-      results, [](const TemperatureResult& r) { return std::isfinite(r.cluster_fraction.value); });
+  const bool has_clusters = std::ranges::any_of(results, [](const TemperatureResult& r) {
+    return std::isfinite(r.of("cluster_fraction").value);
+  });
   if (has_clusters) rows.front().emplace_back("<C>/N");
   rows.front().insert(rows.front().end(), {"tau(e)", "tau(m^2)"});
   for (std::size_t t = 0; t < results.size(); ++t) {
     const TemperatureResult& r = results[t];
-    if (has_clusters) rows[t + 1].push_back(shown(r.cluster_fraction, run.checks[t]));
+    if (has_clusters) rows[t + 1].push_back(shown(r.of("cluster_fraction"), run.checks[t]));
     for (const char* name : {"energy", "m2"}) {
       rows[t + 1].push_back(shown_tau(r.tau.at(name), run.checks[t]));
     }
   }
   out += aligned_table(rows);
-  out += improved_table(run, model_of(task.configuration).q);
-  out += field_table(run);
-  out += staggered_table(run);
-  if (shows_overlaps) out += overlap_table(run);
+  for (const ObservableGroup& group : observable_groups()) {
+    if (group.name == "overlap" && !shows_overlaps) continue;
+    out += group_table(run, group, spec.model.q);
+  }
   out += exchange_text(task);
   out += checks_text(run, warnings);
-  if (model_of(task.configuration).is_potts()) {
+  if (spec.model.is_potts()) {
     out +=
         "\n|m| = (q N_max/N - 1)/(q - 1), N_max sites in the most frequent state; e = -(bonds "
         "between\nequal states)/N.";
@@ -281,10 +239,10 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
       "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
       "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
-      results.front().block_length > 0                 ? "time blocks"
-      : dependence_of(task) != ReplicaDependence::none ? "couples of replicas"
-                                                       : "replicas",
-      configured(task, "sampling.every", 1) / 2);
+      results.front().block_length > 0 ? "time blocks"
+      : spec.schedule.houdayer         ? "couples of replicas"
+                                       : "replicas",
+      static_cast<double>(spec.every) / 2);
   const auto tau_unknown = [&](const TemperatureResult& r) {
     const auto bounded = [&](std::string_view name) {
       const auto tau = r.tau.find(name);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "src/base/setting_name.hpp"
 #include "src/cuda/device_memory.hpp"
 #include "src/cuda/devices.hpp"
 
@@ -97,7 +98,8 @@ void require_device(int index) {
   }
   known[index] = why;
   if (!why.empty()) {
-    throw Error(ExitCode::device, "--device cuda:" + std::to_string(index) + ": " + why);
+    throw Error(ExitCode::device,
+                setting_value("device", "cuda:" + std::to_string(index)) + ": " + why);
   }
 }
 

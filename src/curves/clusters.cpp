@@ -8,6 +8,7 @@
 #include "analysis/series/correlation_curve.hpp"
 #include "analysis/series/size_histogram.hpp"
 #include "graphs/graph.hpp"
+#include "src/base/setting_name.hpp"
 
 namespace rewise {
 namespace {
@@ -113,10 +114,10 @@ void conclude(CurveSet& set, const CurveSpec& spec, const CurveKeys& keys, const
 
 void check_mix(const Updates& mix) {
   if (mix.cluster == ClusterUpdate::wolff && mix.schedule.cluster == 1) return;
-  throw Error(ExitCode::usage,
-              fmt::format("--schedule: '{}' does not grow one Wolff cluster per cycle (allowed: "
-                          "0:1 or M:1)",
-                          to_string(mix)));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: '{}' does not grow one Wolff cluster per cycle (allowed: 0:1 or M:1)",
+                  setting_name("schedule"), to_string(mix)));
 }
 
 void measure_mix(CurveSet& set, const CurveSpec& spec, const std::vector<Graph>& graphs,

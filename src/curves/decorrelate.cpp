@@ -16,6 +16,7 @@
 #include "analysis/series/coupled.hpp"
 #include "graphs/graph.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/curves/snapshot.hpp"
 #include "src/curves/timing.hpp"
 #include "src/results/task_results.hpp"
@@ -433,8 +434,8 @@ CurveSet measure_decorrelation(const CurveSpec& spec, const StopToken& stop, Pro
   if (spec.schedule.exchange) {
     set.notes.push_back(
         "replicas are exchanged at the end of each cycle; values are those of a temperature");
-    set.notes.emplace_back(
-        "--out and --json also contain correlations of the spins, and times in steps and seconds");
+    set.notes.push_back(setting_name("out") + " and " + setting_name("json") +
+                        " also contain correlations of the spins, and times in steps and seconds");
   }
   set.notes.push_back("tau_int of white noise is 1/2 cycle; a step is one sweep or cluster update");
   return set;

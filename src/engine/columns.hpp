@@ -46,12 +46,13 @@ enum class MeasuredIn {
 };
 
 struct ColumnInfo {
-  std::string_view name;   // of the dataset in task files
-  std::string_view array;  // of the integer array in Python
+  std::string_view name;  // of the dataset in task files
   Per per;
   MeasuredIn in;
-  std::string_view help;  // what the integer is, with its normalisation
+  std::string_view help;            // what the integer is, with its normalisation
+  std::string_view in_python = "";  // other name of the integer array in Python
 
+  constexpr std::string_view array() const { return in_python.empty() ? name : in_python; }
   // True if the column counts clusters since the previous measurement.
   constexpr bool of_clusters() const { return in != MeasuredIn::all && in != MeasuredIn::some; }
   // Columns of the first format of task files enter digests even when they are empty.
@@ -62,7 +63,7 @@ struct ColumnInfo {
 // columns.
 template <template <class...> class List>
 struct Columns {
-  List<std::int64_t> bond_sum;
+  List<std::int64_t> bond_sum;  // files of tasks call it `energy`
   List<std::int64_t> magnetisation;
   List<std::uint64_t> cluster_size;
   List<std::uint64_t> cluster_quartic_low, cluster_quartic_high;
@@ -77,60 +78,60 @@ struct Columns {
 // Each of `columns` is a Columns or derived from one.
 template <class F, class... C>
 void for_each_column(const F& f, C&... columns) {
-  f(ColumnInfo{"energy", "bond_sum", Per::replica, MeasuredIn::all,
+  f(ColumnInfo{"energy", Per::replica, MeasuredIn::all,
                "sum over bonds of s_i s_j; Potts: of delta(s_i, s_j); e = -sum / N. With couplings "
-               "and fields minus the energy, in units of 1 or 2^-20 (src/model/interactions.hpp)"},
+               "and fields minus the energy, in units of 1 or 2^-20 (src/model/interactions.hpp)",
+               "bond_sum"},
     columns.bond_sum...);
-  f(ColumnInfo{"magnetisation", "magnetisation_sum", Per::replica, MeasuredIn::all,
-               "sum over sites of s_i; Potts: q N_max - N; m = sum / (N (q - 1))"},
+  f(ColumnInfo{"magnetisation", Per::replica, MeasuredIn::all,
+               "sum over sites of s_i; Potts: q N_max - N; m = sum / (N (q - 1))",
+               "magnetisation_sum"},
     columns.magnetisation...);
-  f(ColumnInfo{"cluster_size", "cluster_size", Per::replica, MeasuredIn::cluster_updates,
+  f(ColumnInfo{"cluster_size", Per::replica, MeasuredIn::cluster_updates,
                "Wolff: sum over updates of the sites that flipped, <m^2> = sum / (updates N); "
                "Swendsen-Wang: sum over clusters of n^2, n its sites, <m^2> = sum / (updates N^2); "
                "few-cluster: sum over seed sites of n times the sites of its tile, <m^2> likewise"},
     columns.cluster_size...);
-  f(ColumnInfo{"cluster_quartic_low", "cluster_quartic_low", Per::replica,
-               MeasuredIn::swendsen_wang,
+  f(ColumnInfo{"cluster_quartic_low", Per::replica, MeasuredIn::swendsen_wang,
                "sum over updates of 3 (sum n^2)^2 - 2 sum n^4, bits 0..63; <m^4> = sum / (updates "
                "N^4)"},
     columns.cluster_quartic_low...);
-  f(ColumnInfo{"cluster_quartic_high", "cluster_quartic_high", Per::replica,
-               MeasuredIn::swendsen_wang, "likewise, bits 64..127"},
+  f(ColumnInfo{"cluster_quartic_high", Per::replica, MeasuredIn::swendsen_wang,
+               "likewise, bits 64..127"},
     columns.cluster_quartic_high...);
-  f(ColumnInfo{"cluster_cross", "cluster_cross", Per::replica, MeasuredIn::weighted_clusters,
+  f(ColumnInfo{"cluster_cross", Per::replica, MeasuredIn::weighted_clusters,
                "sum over updates and clusters of n w, w the sum of the weights of its sites"},
     columns.cluster_cross...);
-  f(ColumnInfo{"cluster_weight", "cluster_weight", Per::replica, MeasuredIn::weighted_clusters,
+  f(ColumnInfo{"cluster_weight", Per::replica, MeasuredIn::weighted_clusters,
                "sum over updates and clusters of w^2"},
     columns.cluster_weight...);
   f(
       ColumnInfo{
-          "pair_size", "pair_size", Per::replica_pair, MeasuredIn::cluster_pairs,
+          "pair_size", Per::replica_pair, MeasuredIn::cluster_pairs,
           "sum over updates and pairs of clusters, one of each replica, of n^2, n their common "
           "sites; sum over sites i, j of <s_i s_j>^2 = sum / updates"},
       columns.pair_size...);
-  f(ColumnInfo{"pair_cross", "pair_cross", Per::replica_pair, MeasuredIn::weighted_pairs,
+  f(ColumnInfo{"pair_cross", Per::replica_pair, MeasuredIn::weighted_pairs,
                "likewise of n w, w the sum of the weights of their common sites"},
     columns.pair_cross...);
-  f(ColumnInfo{"pair_weight", "pair_weight", Per::replica_pair, MeasuredIn::weighted_pairs,
-               "likewise of w^2"},
+  f(ColumnInfo{"pair_weight", Per::replica_pair, MeasuredIn::weighted_pairs, "likewise of w^2"},
     columns.pair_weight...);
-  f(ColumnInfo{"overlap", "overlap", Per::replica_pair, MeasuredIn::some,
+  f(ColumnInfo{"overlap", Per::replica_pair, MeasuredIn::some,
                "sum over sites of s_i s'_i of two replicas; q = sum / N"},
     columns.overlap...);
-  f(ColumnInfo{"link_overlap", "link_overlap", Per::replica_pair, MeasuredIn::some,
+  f(ColumnInfo{"link_overlap", Per::replica_pair, MeasuredIn::some,
                "sum over bonds of s_i s_j s'_i s'_j of two replicas; q_l = sum / bonds"},
     columns.link_overlap...);
-  f(ColumnInfo{"walker", "walker", Per::replica, MeasuredIn::some,
+  f(ColumnInfo{"walker", Per::replica, MeasuredIn::some,
                "replica exchange: index of the temperature at which this configuration started"},
     columns.walker...);
-  f(ColumnInfo{"exchange_attempts", "exchange_attempts", Per::temperature, MeasuredIn::some,
+  f(ColumnInfo{"exchange_attempts", Per::temperature, MeasuredIn::some,
                "attempted exchanges with the next temperature since the previous measurement"},
     columns.exchange_attempts...);
-  f(ColumnInfo{"exchanges", "exchanges", Per::temperature, MeasuredIn::some,
+  f(ColumnInfo{"exchanges", Per::temperature, MeasuredIn::some,
                "accepted exchanges with the next temperature since the previous measurement"},
     columns.exchanges...);
-  f(ColumnInfo{"staggered", "staggered", Per::replica, MeasuredIn::some,
+  f(ColumnInfo{"staggered", Per::replica, MeasuredIn::some,
                "sum over sites of eps_i s_i, eps = 1 on one sublattice and -1 on the other; m_s = "
                "sum / N"},
     columns.staggered...);

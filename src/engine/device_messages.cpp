@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/cuda/check.hpp"
 #include "src/cuda/use_device.hpp"
 
@@ -176,14 +177,17 @@ void DeviceMessages::register_memory(std::span<std::uint8_t> memory) {
   if (transport_.device_route() == DeviceRoute::direct && !direct_) {
     throw distributed::ErrorOfAll(
         ExitCode::device,
-        "--share-route direct: this MPI does not state that it accepts addresses of device memory "
-        "(use --share-route auto)");
+        setting_value("share_route", "direct") +
+            ": this MPI does not state that it accepts addresses of device memory (use " +
+            setting_value("share_route", "auto") + ")");
   }
   if (transport_.device_route() == DeviceRoute::peer && sums[1] > 0) {
     throw distributed::ErrorOfAll(
         ExitCode::device,
-        "--share-route peer: a rank cannot access the memory of another rank's device; this "
-        "requires one machine and devices with peer access (use --share-route auto)");
+        setting_value("share_route", "peer") +
+            ": a rank cannot access the memory of another rank's device; this requires one machine "
+            "and devices with peer access (use " +
+            setting_value("share_route", "auto") + ")");
   }
 }
 

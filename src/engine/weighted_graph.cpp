@@ -54,7 +54,7 @@ void check_weights(const Graph& graph, const Model& model) {
   if (coupling.empty()) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: {}: {}", graph.source().empty() ? "the graph" : graph.source(),
-                          coupling, kTakeWeights));
+                          coupling, take_weights()));
 }
 
 }  // namespace rewise

@@ -4,25 +4,15 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "analysis/series/jackknife.hpp"
 #include "analysis/series/moments.hpp"
-#include "analysis/series/observables.hpp"
+#include "src/base/constants.hpp"
 #include "src/python/bindings.hpp"
+#include "src/results/observable_groups.hpp"
 #include "src/results/run_estimates.hpp"
 
 namespace rewise::python {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// A value with its integrated autocorrelation time, in cycles.
-struct ValueWithTau {
-  Value value, tau;
-};
 
 template <class T>
 nb::object series_array(const Series<T>& series) {
@@ -35,7 +25,7 @@ nb::object series_of(const TaskData& task, const std::string& name) {
   nb::object found;
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
-        if (column.array == name) found = series_array(series);
+        if (column.array() == name) found = series_array(series);
       },
       task);
   if (!found.is_valid()) throw nb::key_error(name.c_str());
@@ -48,7 +38,7 @@ nb::dict columns_of(const TaskData& task) {
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
         if (column.in != MeasuredIn::all && series.empty()) return;
-        columns[std::string(column.array).c_str()] = std::string(column.help);
+        columns[std::string(column.array()).c_str()] = std::string(column.help);
       },
       task);
   return columns;
@@ -66,42 +56,22 @@ nb::dict estimates_of(const TaskData& task) {
   const std::vector<TemperatureResult>& results = run.results;
   const std::size_t count = results.size();
   nb::dict all;
-  const auto put = [&](const char* name, auto&& member) {
-    std::vector<double> rows(4 * count, kNan);
-    for (std::size_t k = 0; k < count; ++k) {
-      const ValueWithTau found = member(results[k]);
-      rows[k] = found.value.value;
-      rows[count + k] = found.value.error;
-      rows[2 * count + k] = found.tau.value;
-      rows[3 * count + k] = found.tau.error;
+  for (const ObservableGroup& group : observable_groups()) {
+    for (const ObservableInfo& one : group.observables) {
+      std::vector<double> rows(4 * count, kNaN);
+      const auto put = [&](const auto& numbers, std::size_t row, std::size_t k) {
+        const auto found = numbers.find(one.name);
+        if (found == numbers.end()) return;
+        rows[row * count + k] = found->second.value;
+        rows[(row + 1) * count + k] = found->second.error;
+      };
+      for (std::size_t k = 0; k < count; ++k) {
+        put(results[k].values, 0, k);
+        put(results[k].tau, 2, k);
+      }
+      all[std::string(one.name).c_str()] = array_of(std::move(rows), {4, count});
     }
-    all[name] = array_of(std::move(rows), {4, count});
-  };
-  const auto of_clusters = [](Value ClusterMoments::*member) {
-    return [member](const TemperatureResult& r) {
-      return ValueWithTau{r.clusters.*member, {kNan, kNan}};
-    };
-  };
-  const auto put_all = [&](const auto& which, std::vector<Value> TemperatureResult::*values) {
-    for (std::size_t o = 0; o < which.size(); ++o) {
-      const std::string name(which[o].name);
-      put(name.c_str(), [&](const TemperatureResult& r) {
-        const auto tau = r.tau.find(which[o].name);
-        return ValueWithTau{(r.*values).empty() ? Value{kNan, kNan} : (r.*values)[o],
-                            tau == r.tau.end() ? Value{kNan, kNan} : tau->second};
-      });
-    }
-  };
-  put_all(observables(), &TemperatureResult::observables);
-  put_all(staggered_observables(), &TemperatureResult::staggered);
-  put_all(field_observables(), &TemperatureResult::in_field);
-  put_all(overlap_observables(), &TemperatureResult::overlaps);
-  put("cluster_fraction", [](const TemperatureResult& r) {
-    return ValueWithTau{r.cluster_fraction, {kNan, kNan}};
-  });
-  put("improved_m2", of_clusters(&ClusterMoments::m2));
-  put("improved_m4", of_clusters(&ClusterMoments::m4));
-  put("improved_binder", of_clusters(&ClusterMoments::binder));
+  }
   std::vector<double> z;
   std::vector<std::uint64_t> block_length;
   nb::list status, reasons;
@@ -130,19 +100,19 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
   std::size_t members = 0;
   {
     nb::gil_scoped_release released;
+    const MeasuredTask measured(task);
     const auto bond_sums = series_at(task.bond_sum, temperature);
     const auto magnetisations = series_at(task.magnetisation, temperature);
     const Eigen::Index parts =
         block_length == 0 ? 1 : bond_sums.rows() / static_cast<Eigen::Index>(block_length);
     const auto rows =
-        block_moments(bond_sums, magnetisations, units_of(task), parts, dependence_of(task));
-    const auto sites = static_cast<double>(task.graph.sites);
+        block_moments(bond_sums, magnetisations, measured.units, parts, measured.dependence);
     const auto numbers = jackknife_means(0, rows, [&](const Eigen::VectorXd& mean) {
       const Moments m = with_squares(mean.array());
       Eigen::VectorXd all(static_cast<Eigen::Index>(all_of_them.size()));
       Eigen::Index k = 0;
       for (const Observable& o : all_of_them) {
-        all[k++] = o.of(m, sites, task.temperature[temperature]);
+        all[k++] = o.of(m, measured.sites, task.temperature[temperature]);
       }
       return all;
     });
@@ -167,13 +137,11 @@ nb::object exchange_of(const TaskData& task) {
 }
 
 // Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
-nb::list list_of(const auto& observables) {
+nb::list list_of(const ObservableGroup& group) {
   nb::list all;
-  for (const auto& o : observables) {
-    bool compares_sizes = false;
-    if constexpr (requires { o.compares_sizes; }) compares_sizes = o.compares_sizes;
+  for (const ObservableInfo& o : group.observables) {
     all.append(nb::make_tuple(std::string(o.name), std::string(o.symbol), std::string(o.label),
-                              compares_sizes));
+                              o.compares_sizes));
   }
   return all;
 }
@@ -191,17 +159,18 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
 }  // namespace
 
 void bind_results(nb::module_& module) {
-  module.def("observables", [] { return list_of(observables()); });
-  module.def("staggered_observables", [] { return list_of(staggered_observables()); });
-  module.def("field_observables", [] { return list_of(field_observables()); });
-  module.def("overlap_observables", [] { return list_of(overlap_observables()); });
+  for (const ObservableGroup& group : observable_groups()) {
+    const std::string name = group.name.empty() ? "" : fmt::format("{}_", group.name);
+    module.def(fmt::format("{}observables", name).c_str(), [&group] { return list_of(group); });
+  }
   nb::class_<TaskData>(module, "Data")
       .def_static("load", &loaded)
       .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })
       .def_prop_ro("replicas", [](const TaskData& task) { return task.replicas; })
       .def_prop_ro("sites", [](const TaskData& task) { return task.graph.sites; })
       .def_prop_ro("bonds", [](const TaskData& task) { return task.graph.bonds; })
-      .def_prop_ro("energy_unit", [](const TaskData& task) { return units_of(task).energy; })
+      .def_prop_ro("energy_unit",
+                   [](const TaskData& task) { return MeasuredTask(task).units.energy; })
       .def_prop_ro("extents", [](const TaskData& task) { return task.graph.extents; })
       .def_prop_ro("configuration", [](const TaskData& task) { return task.configuration; })
       .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })

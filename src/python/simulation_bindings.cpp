@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 #include "src/python/bindings.hpp"
@@ -64,8 +65,8 @@ Settings settings_of(const nb::dict& given) {
   take("every", task.every);
   take("device", s.device);
   take("threads", s.threads);
-  take("wolff_method", s.methods["--wolff-method"]);
-  take("label_method", s.methods["--label-method"]);
+  take("wolff_method", s.methods[setting_name("wolff_method")]);
+  take("label_method", s.methods[setting_name("label_method")]);
   take("out", s.out);
   return s;
 }
@@ -105,7 +106,7 @@ nb::dict observed(Simulation& self) {
       [&](const ColumnInfo& column, auto& values) {
         if (values.empty()) return;
         const std::size_t each = values.size() / temperatures;
-        result[std::string(column.array).c_str()] =
+        result[std::string(column.array()).c_str()] =
             array_of(std::move(values), {temperatures, each});
       },
       seen);

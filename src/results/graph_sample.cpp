@@ -67,97 +67,52 @@ Eigen::ArrayXd as_array(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::ArrayXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
-}  // namespace
+// A constant series has tau = every / 2, the smallest possible.
+void note_bound(const MeasuredTask& task, Eigen::Index row, Value tau, GraphSample& sample) {
+  if (std::isfinite(tau.error) || !(tau.value > task.every / 2)) return;
+  sample.tau_bound(row) = std::max(sample.tau_bound(row), tau.value);
+}
 
-GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
-                   std::uint64_t discard, const EnergyGrid* energies) {
-  drop_first(data, discard);
-  const SampleUnits units = units_of(data);
-  const auto count = static_cast<Eigen::Index>(data.temperature.size());
-  GraphSample sample;
-  sample.seed = spec.graph.seed;
-  sample.measurements = data.bond_sum.time();
-  sample.simulated.resize(count, kMomentCount);
-  sample.m2_pair.resize(count);
-  sample.tau.resize(count);
-  sample.tau_bound = Eigen::ArrayXd::Zero(count);
-  sample.in_field = is_in_field(data);
-  sample.discarded = discard;
-  sample.halves = hot_cold_difference(data, 0, data.bond_sum.time());
-  sample.exchange = exchange_result(data);
-  sample.cluster_fraction.resize(count);
-  const auto of_start = replicas_by_start(data);
-  const ReplicaDependence dependence = dependence_of(data);
-  const double every = configured(data, "sampling.every", 1);
-  const double dropped = configured(data, "sampling.warm_up", 0) +
-                         configured(data, "sampling.equilibrate", 0) +
-                         static_cast<double>(discard) * every;
-  const bool travelled = travelled_before(data, dropped);
-  std::vector<MultiHistogram::Input> inputs;
-  // The series to which `inputs` refers; without reweighting, those of one temperature at a time.
-  std::deque<IntSeries> series;
-  const bool reweighted = grid.size() > 0 || energies != nullptr;
-  series.resize(2 * (reweighted ? data.temperature.size() : 1));
-  for (std::size_t k = 0; k < data.temperature.size(); ++k) {
-    const auto row = static_cast<Eigen::Index>(k);
-    IntSeries& bond_sums = series[reweighted ? 2 * k : 0];
-    IntSeries& magnetisations = series[reweighted ? 2 * k + 1 : 1];
-    series_at(data.bond_sum, k, bond_sums);
-    series_at(data.magnetisation, k, magnetisations);
-    sample.simulated.row(row) =
-        mean_moments(bond_sums, magnetisations, units, &sample.m2_pair(row), dependence)
-            .transpose();
-    const Value tau = tau_of_order(data, k, magnetisations);
-    if (!data.staggered.empty()) {
-      sample.staggered.conservativeResize(count, Eigen::NoChange);
-      sample.staggered.row(row) =
-          mean_moments(bond_sums, series_at(data.staggered, k), units, nullptr, dependence)
-              .transpose();
-    }
-    sample.tau(row) = tau.value;
-    const auto note_bound = [&](Value v) {
-      // A constant series has tau = every / 2, the smallest possible.
-      if (std::isfinite(v.error) || !(v.value > every / 2)) return;
-      sample.tau_bound(row) = std::max(sample.tau_bound(row), v.value);
-    };
-    note_bound(tau);
-    sample.stuck.push_back(stuck_replicas(of_start, bond_sums, magnetisations, units,
-                                          sample.in_field, tau, dropped, travelled));
-    sample.cluster_fraction(row) = cluster_fraction_of(data, k).value;
-    if (const Eigen::ArrayX2d difference = improved_less_plain(data, k); difference.rows() > 1) {
-      const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
-      sample.improved.conservativeResize(count, 2);
-      sample.improved_thermal_noise.conservativeResize(count, 2);
-      sample.improved.row(row) = difference.colwise().mean();
-      sample.improved_thermal_noise.row(row) = (difference.bottomRows(rest).colwise().mean() -
-                                                difference.topRows(half).colwise().mean()) /
-                                               2;
-    }
-    if (const OverlapRows overlaps = overlap_rows_of(data, k); overlaps.rows() > 0) {
-      sample.overlaps.conservativeResize(count, Eigen::NoChange);
-      sample.overlaps.row(row) = overlaps.colwise().mean();
-      sample.overlap_tau.push_back(tau_of_overlap(data, k));
-      note_bound(sample.overlap_tau.back());
-      if (const OverlapRows changes = overlap_changes_of(data, k); changes.rows() > 0) {
-        sample.overlap_changes.conservativeResize(count, Eigen::NoChange);
-        sample.overlap_changes.row(row) = changes.colwise().mean();
-      }
-      if (spec.model.interactions.all_gaussian()) {
-        sample.gaussian_excess.conservativeResize(count);
-        const double sites_per_bond =
-            static_cast<double>(data.graph.sites) / static_cast<double>(data.graph.bonds);
-        sample.gaussian_excess(row) =
-            sample.overlaps(row, kLinkOverlap) - 1 -
-            data.temperature[k] * sample.simulated(row, kEnergy) * sites_per_bond;
-      }
-    }
-    if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
-    if (thermal && bond_sums.cols() > 1) {
-      sample.simulated_thermal_noise.conservativeResize(count, kMomentCount);
-      sample.simulated_thermal_noise.row(row) =
-          half_difference(bond_sums, magnetisations, units, dependence).transpose();
-    }
+// Adds what the clusters at the temperature with index k give.
+void add_clusters(const MeasuredTask& task, std::size_t k, GraphSample& sample) {
+  const auto row = static_cast<Eigen::Index>(k);
+  sample.cluster_fraction(row) = cluster_fraction_of(task, k);
+  const Eigen::ArrayX2d difference = improved_less_plain(task, k);
+  if (difference.rows() < 2) return;
+  const Eigen::Index half = difference.rows() / 2, rest = difference.rows() - half;
+  sample.improved.conservativeResize(sample.tau.size(), 2);
+  sample.improved_thermal_noise.conservativeResize(sample.tau.size(), 2);
+  sample.improved.row(row) = difference.colwise().mean();
+  sample.improved_thermal_noise.row(row) =
+      (difference.bottomRows(rest).colwise().mean() - difference.topRows(half).colwise().mean()) /
+      2;
+}
+
+// Likewise the overlaps. The energy of this temperature is in `simulated`.
+void add_overlaps(const MeasuredTask& task, std::size_t k, GraphSample& sample) {
+  const OverlapRows overlaps = overlap_rows_of(task, k);
+  if (overlaps.rows() == 0) return;
+  const auto row = static_cast<Eigen::Index>(k);
+  sample.overlaps.conservativeResize(sample.tau.size(), Eigen::NoChange);
+  sample.overlaps.row(row) = overlaps.colwise().mean();
+  sample.overlap_tau.push_back(tau_of_overlap(task, k));
+  note_bound(task, row, sample.overlap_tau.back(), sample);
+  if (const OverlapRows changes = overlap_changes_of(task, k); changes.rows() > 0) {
+    sample.overlap_changes.conservativeResize(sample.tau.size(), Eigen::NoChange);
+    sample.overlap_changes.row(row) = changes.colwise().mean();
   }
+  if (!task.spec.model.interactions.all_gaussian()) return;
+  sample.gaussian_excess.conservativeResize(sample.tau.size());
+  const double sites_per_bond = task.sites / static_cast<double>(task.data.graph.bonds);
+  sample.gaussian_excess(row) =
+      sample.overlaps(row, kLinkOverlap) - 1 -
+      task.data.temperature[k] * sample.simulated(row, kEnergy) * sites_per_bond;
+}
+
+// Moments on the fine grid and, with `energies`, peaks.
+void reweight(const std::vector<MultiHistogram::Input>& inputs, const SampleUnits& units,
+              const Eigen::ArrayXd& grid, bool thermal, const EnergyGrid* energies,
+              GraphSample& sample) {
   sample.fine_grid.resize(grid.size(), kMomentCount);
   if (energies != nullptr) {
     constexpr Eigen::Index blocks = 4;
@@ -178,6 +133,64 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
           (histogram.moments_without(0, beta) - histogram.moments_without(1, beta)).transpose() / 2;
     }
   }
+}
+
+}  // namespace
+
+GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
+                   std::uint64_t discard, const EnergyGrid* energies) {
+  drop_first(data, discard);
+  const MeasuredTask task(data);
+  const auto count = static_cast<Eigen::Index>(data.temperature.size());
+  GraphSample sample;
+  sample.seed = spec.graph.seed;
+  sample.measurements = data.bond_sum.time();
+  sample.simulated.resize(count, kMomentCount);
+  sample.m2_pair.resize(count);
+  sample.tau.resize(count);
+  sample.tau_bound = Eigen::ArrayXd::Zero(count);
+  sample.in_field = task.in_field;
+  sample.discarded = discard;
+  sample.halves = hot_cold_difference(task, 0, data.bond_sum.time());
+  sample.exchange = exchange_result(task);
+  sample.cluster_fraction.resize(count);
+  const double dropped = task.discarded + static_cast<double>(discard) * task.every;
+  const bool travelled = travelled_before(task, dropped);
+  std::vector<MultiHistogram::Input> inputs;
+  // The series to which `inputs` refers; without reweighting, those of one temperature at a time.
+  std::deque<IntSeries> series;
+  const bool reweighted = grid.size() > 0 || energies != nullptr;
+  series.resize(2 * (reweighted ? data.temperature.size() : 1));
+  for (std::size_t k = 0; k < data.temperature.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    IntSeries& bond_sums = series[reweighted ? 2 * k : 0];
+    IntSeries& magnetisations = series[reweighted ? 2 * k + 1 : 1];
+    series_at(data.bond_sum, k, bond_sums);
+    series_at(data.magnetisation, k, magnetisations);
+    sample.simulated.row(row) =
+        mean_moments(bond_sums, magnetisations, task.units, &sample.m2_pair(row), task.dependence)
+            .transpose();
+    if (!data.staggered.empty()) {
+      sample.staggered.conservativeResize(count, Eigen::NoChange);
+      sample.staggered.row(row) = mean_moments(bond_sums, series_at(data.staggered, k), task.units,
+                                               nullptr, task.dependence)
+                                      .transpose();
+    }
+    const Value tau = tau_of_order(task, k, magnetisations);
+    sample.tau(row) = tau.value;
+    note_bound(task, row, tau, sample);
+    sample.stuck.push_back(
+        stuck_replicas(task, bond_sums, magnetisations, tau, dropped, travelled));
+    add_clusters(task, k, sample);
+    add_overlaps(task, k, sample);
+    if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
+    if (thermal && bond_sums.cols() > 1) {
+      sample.simulated_thermal_noise.conservativeResize(count, kMomentCount);
+      sample.simulated_thermal_noise.row(row) =
+          half_difference(bond_sums, magnetisations, task.units, task.dependence).transpose();
+    }
+  }
+  reweight(inputs, task.units, grid, thermal, energies, sample);
   const GraphMoments moments = moments_of_record(spec, data.graph);
   sample.rewired_ends = moments.rewired_ends;
   sample.sum_k2 = moments.sum_k2;

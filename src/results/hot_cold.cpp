@@ -10,7 +10,6 @@
 #include "analysis/series/coupled.hpp"
 #include "analysis/series/distributions.hpp"
 #include "src/results/task_results.hpp"
-#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 namespace {
@@ -44,45 +43,45 @@ std::string_view compared_name(Eigen::Index observable) {
   return names[observable];
 }
 
-Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                              const SampleUnits& units, bool in_field, Eigen::Index first,
+Eigen::ArrayXXd replica_means(const MeasuredTask& task, const IntSeries& bond_sums,
+                              const IntSeries& magnetisations, Eigen::Index first,
                               Eigen::Index count, ReplicaDependence dependence) {
-  Eigen::ArrayXXd means(bond_sums.cols(), compared_observables(in_field));
+  Eigen::ArrayXXd means(bond_sums.cols(), compared_observables(task.in_field));
   for (Eigen::Index r = 0; r < bond_sums.cols(); ++r) {
     Eigen::ArrayXd e, m;
-    units.per_site(bond_sums.col(r).segment(first, count).cast<double>(),
-                   magnetisations.col(r).segment(first, count).cast<double>(), e, m);
+    task.units.per_site(bond_sums.col(r).segment(first, count).cast<double>(),
+                        magnetisations.col(r).segment(first, count).cast<double>(), e, m);
     means.row(r).head(3) << e.mean(), m.abs().mean(), m.square().mean();
-    if (in_field) means(r, 3) = m.mean();
+    if (task.in_field) means(r, 3) = m.mean();
   }
   return member_rows(means, dependence);
 }
 
-std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const TaskData& data,
+std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const MeasuredTask& task,
                                                            ReplicaDependence dependence) {
-  const Start start = start_of(data);
   std::array<std::vector<Eigen::Index>, 2> of_start;
-  const Eigen::Index members = members_of(dependence, static_cast<Eigen::Index>(data.replicas));
+  const Eigen::Index members =
+      members_of(dependence, static_cast<Eigen::Index>(task.data.replicas));
   for (Eigen::Index r = 0; r < members; ++r) {  // members alternate as replicas do
-    of_start[starts_hot(start, static_cast<std::uint32_t>(r))].push_back(r);
+    of_start[starts_hot(task.spec.start, static_cast<std::uint32_t>(r))].push_back(r);
   }
   return of_start;
 }
 
-std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
-                           const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, bool in_field, Value tau, double dropped,
+std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
+                           const IntSeries& magnetisations, Value tau, double dropped,
                            bool travelled) {
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
   if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
-  const Eigen::ArrayXXd means = replica_means(bond_sums, magnetisations, units, in_field, 0, times);
+  const auto of_start = replicas_by_start(task);
+  const Eigen::ArrayXXd means = replica_means(task, bond_sums, magnetisations, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
   const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
-    units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
+    task.units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
     if (o != kEnergyOf) series = o == kAbsM ? RealSeries(m.abs()) : m;
     double spread[2];
     for (const std::size_t hot : {0, 1}) {
@@ -104,7 +103,8 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
     const auto stays_off = [&](Eigen::Index r) {
       if (!(distances[static_cast<std::size_t>(r)] > limit)) return false;
       Eigen::ArrayXd e, m;
-      units.per_site(bond_sums.col(r).cast<double>(), magnetisations.col(r).cast<double>(), e, m);
+      task.units.per_site(bond_sums.col(r).cast<double>(), magnetisations.col(r).cast<double>(), e,
+                          m);
       const Eigen::Array<bool, Eigen::Dynamic, 1> off = ((o == kEnergyOf ? e
                                                           : o == kAbsM   ? Eigen::ArrayXd(m.abs())
                                                                          : m) -
@@ -135,7 +135,7 @@ std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_st
   return "";
 }
 
-bool travelled_before(const TaskData& task, double dropped) {
+bool travelled_before(const MeasuredTask& task, double dropped) {
   const auto exchange = exchange_result(task);
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
@@ -157,28 +157,26 @@ std::vector<AffectedTemperature> affected_temperatures(std::span<const double> t
   return beside;
 }
 
-HotColdDifference hot_cold_difference(const TaskData& data, std::uint64_t first,
+HotColdDifference hot_cold_difference(const MeasuredTask& task, std::uint64_t first,
                                       std::uint64_t count) {
-  const SampleUnits units = units_of(data);
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
-  const ReplicaDependence dependence = dependence_of(data);
-  const auto of_start = replicas_by_start(data, dependence);
+  const auto of_start = replicas_by_start(task, task.dependence);
   HotColdDifference halves;
   if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
   halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
-  const auto temperatures = static_cast<Eigen::Index>(data.temperature.size());
-  const bool in_field = is_in_field(data);
-  const Eigen::Index compared = compared_observables(in_field);
+  const auto temperatures = static_cast<Eigen::Index>(task.data.temperature.size());
+  const Eigen::Index compared = compared_observables(task.in_field);
   halves.difference.resize(temperatures, compared);
   halves.variance.resize(temperatures, compared);
   IntSeries bond_sums, magnetisations;
   for (Eigen::Index t = 0; t < temperatures; ++t) {
     const auto at = static_cast<std::size_t>(t);
-    series_at(data.bond_sum, at, bond_sums);
-    series_at(data.magnetisation, at, magnetisations);
+    series_at(task.data.bond_sum, at, bond_sums);
+    series_at(task.data.magnetisation, at, magnetisations);
     const Eigen::ArrayXXd means =
-        replica_means(bond_sums, magnetisations, units, in_field, begin, length, dependence);
-    const Eigen::Array4d steps = steps_of(units, means.col(1).mean(), static_cast<double>(count));
+        replica_means(task, bond_sums, magnetisations, begin, length, task.dependence);
+    const Eigen::Array4d steps =
+        steps_of(task.units, means.col(1).mean(), static_cast<double>(count));
     for (Eigen::Index o = 0; o < compared; ++o) {
       Value of[2];
       for (const std::size_t hot : {0, 1}) {

@@ -18,8 +18,7 @@
 
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
-#include "src/engine/engine.hpp"
-#include "src/store/task_file.hpp"
+#include "src/results/measured_task.hpp"
 
 namespace rewise {
 
@@ -49,14 +48,14 @@ struct HotColdDifference {
 // Time averages of the compared observables over the measurements [first, first + count):
 // [replica, observable], or, for replicas coupled by Houdayer moves, [member, observable]
 // (coupled.hpp).
-Eigen::ArrayXXd replica_means(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                              const SampleUnits& units, bool in_field, Eigen::Index first,
+Eigen::ArrayXXd replica_means(const MeasuredTask& task, const IntSeries& bond_sums,
+                              const IntSeries& magnetisations, Eigen::Index first,
                               Eigen::Index count,
                               ReplicaDependence dependence = ReplicaDependence::none);
 
 // Indices of the replicas, or members, with cold start, and of those with hot start.
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(
-    const TaskData& data, ReplicaDependence dependence = ReplicaDependence::none);
+    const MeasuredTask& task, ReplicaDependence dependence = ReplicaDependence::none);
 
 // Minimum number of replicas of one start, or of both, for a comparison among themselves.
 inline constexpr std::size_t kMinGroup = 8;
@@ -77,15 +76,14 @@ inline constexpr std::size_t kMinGroup = 8;
 //
 // In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.
-std::string stuck_replicas(const std::array<std::vector<Eigen::Index>, 2>& of_start,
-                           const IntSeries& bond_sums, const IntSeries& magnetisations,
-                           const SampleUnits& units, bool in_field, Value tau, double dropped,
+std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
+                           const IntSeries& magnetisations, Value tau, double dropped,
                            bool travelled);
 
 // Whether, at the rate of the round trips that replica exchange made in the task, each
 // configuration made one or more of them in the `dropped` cycles before the first measurement.
 // False without exchange.
-bool travelled_before(const TaskData& task, double dropped);
+bool travelled_before(const MeasuredTask& task, double dropped);
 
 // With replica exchange, a temperature that is not in equilibrium affects others. Colder ones reach
 // equilibrium only by way of it, and the next warmer one receives its spins in every cycle. Returns
@@ -98,7 +96,7 @@ std::vector<AffectedTemperature> affected_temperatures(std::span<const double> t
                                                        const std::vector<double>& rejected);
 
 // The halves over the measurements [first, first + count).
-HotColdDifference hot_cold_difference(const TaskData& data, std::uint64_t first,
+HotColdDifference hot_cold_difference(const MeasuredTask& task, std::uint64_t first,
                                       std::uint64_t count);
 
 // The halves at the temperature with index t.

@@ -10,20 +10,16 @@
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
 #include "src/base/count_text.hpp"
-#include "src/settings/task_spec.hpp"
 
 namespace rewise {
 namespace {
 
 constexpr double kUnknownTaus = 10;  // minimum series lengths if tau_int is unknown
 
-// Input of the checks of one temperature.
-struct Measured {
-  IntSeries bond_sums, magnetisations;
-  SampleUnits units;
-  bool in_field = false;
-  double every = 1;
-};
+// Of valleys().
+constexpr Eigen::Index kBlocks = 10;
+constexpr double kMaxScatter = 4;        // of the variances
+constexpr double kMaxCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
 
 std::string tau_text(Value tau) {
   if (!std::isfinite(tau.value)) return "not known";
@@ -31,114 +27,18 @@ std::string tau_text(Value tau) {
                      two_digits(tau.value));
 }
 
-// "raise --equilibrate and --measure"
-std::string raise_both(const SettingNames& names) {
-  return fmt::format("raise {} and {}", names.name("equilibrate"), names.name("measure"));
-}
-
-// The most significant difference between the second and the first half of the measurements.
-// `found`: its p-value is below `level` / (number of comparisons).
-struct Drift {
-  bool found = false;
-  std::string_view observable;
-  double z = 0;
-  int comparisons = 0;
-  double least = 1;
-
-  void note(const Agreement& agreement, Eigen::Index o) {
-    ++comparisons;
-    if (agreement.p_value >= least) return;
-    least = agreement.p_value;
-    z = agreement.z;
-    observable = compared_name(o);
-  }
+// What the texts advise.
+struct Advice {
+  Advice(const MeasuredTask& task, const SettingNames& names)
+      : raise("raise " + names.name("equilibrate")),
+        raise_both(fmt::format("{} and {}", raise, names.name("measure"))),
+        use_exchange(names.on("exchange") + " with temperatures up to where tau is short"),
+        remedy(task.spec.schedule.exchange        ? "more temperatures, up to where tau is short"
+               : task.spec.model.is_ferromagnet() ? "another schedule"
+                                                  : use_exchange),
+        mixed(names.with("start", {"mixed"}) + ", which compares both starts") {}
+  std::string raise, raise_both, use_exchange, remedy, mixed;
 };
-
-Drift drift_of(const TaskData& task, const Measured& s, const TemperatureResult& result,
-               double level) {
-  Drift drift;
-  const Eigen::Index times = s.bond_sums.rows(), half = times / 2;
-  const ReplicaDependence dependence = dependence_of(task);
-  if (half < 1) return drift;
-  if (result.block_length == 0) {
-    const auto means_from = [&](Eigen::Index first) {
-      return replica_means(s.bond_sums, s.magnetisations, s.units, s.in_field, first, half,
-                           dependence);
-    };
-    const Eigen::ArrayXXd change = means_from(times - half) - means_from(0);
-    const auto of_start = replicas_by_start(task, dependence);
-    for (const auto& group : of_start) {
-      if (group.size() < kMinGroup) continue;
-      for (Eigen::Index o = 0; o < change.cols(); ++o) {
-        std::vector<double> values;
-        for (const Eigen::Index r : group) values.push_back(change(r, o));
-        drift.note(compare_to_zero(values, 0), o);
-      }
-    }
-  } else if (!blocks_too_short(result, s.every)) {
-    const Eigen::Index parts = times / static_cast<Eigen::Index>(result.block_length);
-    const MomentRows rows =
-        block_moments(s.bond_sums, s.magnetisations, s.units, parts, dependence);
-    constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2, kMagnetisation};
-    for (Eigen::Index o = 0; o < compared_observables(s.in_field); ++o) {
-      std::vector<double> first, second;
-      for (Eigen::Index row = 0; row < rows.rows(); ++row) {
-        const Eigen::Index part = row % parts;
-        if (part < parts / 2) first.push_back(rows(row, columns[o]));
-        if (part >= parts - parts / 2) second.push_back(rows(row, columns[o]));
-      }
-      if (first.size() < 2) continue;
-      drift.note(compare_groups(first, second, 0), o);
-    }
-  }
-  drift.found = drift.comparisons > 0 && drift.least * drift.comparisons < level;
-  return drift;
-}
-
-// Whether replicas stay in different valleys: an analysis of variance, as in Gelman & Rubin, Stat.
-// Sci. 7, 457 (1992). Each series is divided into kBlocks blocks. If the averages of its blocks are
-// independent, their scatter predicts the variance of the replicas' averages; a much larger
-// variance shows that replicas hardly ever leave their valley. If the blocks of a replica are
-// correlated, something changes slowly within the series, and there is no prediction. tau_int
-// cannot distinguish the two cases, because differences between valleys contribute to it. Returns a
-// description, or "" if the averages agree.
-constexpr Eigen::Index kBlocks = 10;
-constexpr double kMaxScatter = 4;        // of the variances
-constexpr double kMaxCorrelation = 0.2;  // of consecutive blocks; independent ones: -1/kBlocks
-
-std::string valleys_of(const TaskData& task, const Measured& s, double level) {
-  const Eigen::Index length = s.bond_sums.rows() / kBlocks;
-  if (length < 1) return "";
-  std::vector<Eigen::ArrayXXd> blocks;
-  for (Eigen::Index k = 0; k < kBlocks; ++k) {
-    blocks.push_back(replica_means(s.bond_sums, s.magnetisations, s.units, s.in_field, k * length,
-                                   length, dependence_of(task)));
-  }
-  const Eigen::Index replicas = blocks.front().rows(), compared = blocks.front().cols();
-  if (replicas < 4) return "";
-  Eigen::ArrayXXd average = Eigen::ArrayXXd::Zero(replicas, compared);
-  Eigen::ArrayXXd square = average, next = average;
-  for (const auto& block : blocks) average += block / kBlocks;
-  for (std::size_t k = 0; k < blocks.size(); ++k) {
-    const Eigen::ArrayXXd change = blocks[k] - average;
-    square += change.square() / (kBlocks - 1);
-    if (k > 0) next += change * (blocks[k - 1] - average) / (kBlocks - 1);
-  }
-  const auto free = static_cast<double>(replicas - 1);
-  for (Eigen::Index o = 0; o < compared; ++o) {
-    const double between = (average.col(o) - average.col(o).mean()).square().sum() / free;
-    const double within = square.col(o).mean(), expected = within / kBlocks;
-    if (!(within > 0) || !(between > kMaxScatter * expected)) continue;
-    if (next.col(o).mean() > kMaxCorrelation * within) continue;
-    const boost::math::fisher_f_distribution<double> ratio(
-        free, static_cast<double>(replicas * (kBlocks - 1)));
-    const double chance = boost::math::cdf(boost::math::complement(ratio, between / expected));
-    if (static_cast<double>(compared) * chance > level) continue;
-    return fmt::format("averages of replicas differ in {} by {:.1f} times what they fluctuate",
-                       compared_name(o), std::sqrt(between / expected));
-  }
-  return "";
-}
 
 // Rejects the values for the reason `why`.
 void reject(RunCheck& check, std::string why) {
@@ -147,126 +47,269 @@ void reject(RunCheck& check, std::string why) {
   check.reasons.push_back(std::move(why));
 }
 
-// Cycles before the first measurement.
-double dropped_cycles(const TaskData& task) {
-  return configured(task, "sampling.warm_up", 0) + configured(task, "sampling.equilibrate", 0);
-}
+// The checks of one temperature. Functions that return a text say why it has no values; "": their
+// check passes.
+class TemperatureChecks {
+ public:
+  TemperatureChecks(const MeasuredTask& task, const TemperatureResult& result, std::size_t k,
+                    double level, const SettingNames& names)
+      : task_(task),
+        result_(result),
+        temperature_(k),
+        level_(level),
+        names_(names),
+        advice_(task, names),
+        bond_sums_(series_at(task.data.bond_sum, k)),
+        magnetisations_(series_at(task.data.magnetisation, k)),
+        few_(few_replicas(task.dependence != ReplicaDependence::none)) {}
 
-// `travelled`: travelled_before() of the first measurement.
-RunCheck check_temperature(const TaskData& task, const Measured& s, const TemperatureResult& result,
-                           const HotColdDifference& halves, double level, bool travelled,
-                           const SettingNames& names) {
-  RunCheck check;
-  const auto reject = [&](std::string why) { rewise::reject(check, std::move(why)); };
-  const Value tau = result.longest_tau;
-  const bool known = std::isfinite(tau.error);
-  const std::string with_exchange =
-      names.on("exchange") + " with temperatures up to where tau is short";
-  const bool exchange = task.configuration.contains("sampling.exchange");
-  const std::string remedy = exchange ? "more temperatures, up to where tau is short"
-                             : model_of(task.configuration).is_ferromagnet() ? "another schedule"
-                                                                             : with_exchange;
-  const std::string raise = "raise " + names.name("equilibrate");
-  const std::string mixed = names.with("start", {"mixed"}) + ", which compares both starts";
-  const double dropped = dropped_cycles(task);
+  // `halves`: of this temperature. `travelled`: travelled_before() of the first measurement.
+  RunCheck run(const HotColdDifference& halves, bool travelled) {
+    travelled_ = travelled;
+    check_.halves = compare_halves(std::span(&halves, 1), level_);
+    compares_ = check_.halves.checks > 0 && enough_replicas();
+    reject_if({&TemperatureChecks::halves_differ, &TemperatureChecks::stuck,
+               &TemperatureChecks::drifts, &TemperatureChecks::starts_too_early,
+               &TemperatureChecks::too_short_for_tau, &TemperatureChecks::valleys});
+    note_few_cycles();
+    note_short_blocks();
+    if (check_.ok()) {
+      check_.passed.emplace_back(check_.halves.checks > 0
+                                     ? "ordered and random starts agree"
+                                     : "10 tau or more passed before the first measurement");
+      if (drift_.comparisons > 0) check_.passed.emplace_back("the measurements do not drift");
+    }
+    reject_if({&TemperatureChecks::too_short_for_overlap, &TemperatureChecks::overlap_drifts});
+    if (!cluster_sums_fit(task_, temperature_)) {
+      check_.warnings.push_back(fmt::format(
+          "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
+          "bits; measure more often (smaller {})",
+          names_.name("every")));
+    }
+    return std::move(check_);
+  }
 
-  check.halves = compare_halves(std::span(&halves, 1), level);
-  if (!check.halves.agree) {
-    reject(fmt::format(
+ private:
+  // The most significant difference between the second and the first half of the measurements.
+  struct Drift {
+    std::string_view observable;
+    double z = 0;
+    int comparisons = 0;
+    double least = 1;  // p-value
+
+    void note(const Agreement& agreement, Eigen::Index o) {
+      ++comparisons;
+      if (agreement.p_value >= least) return;
+      least = agreement.p_value;
+      z = agreement.z;
+      observable = compared_name(o);
+    }
+  };
+
+  // One reason is enough.
+  void reject_if(std::initializer_list<std::string (TemperatureChecks::*)()> checks) {
+    for (const auto why_not : checks) {
+      if (!check_.ok()) return;
+      if (std::string why = (this->*why_not)(); !why.empty()) reject(check_, std::move(why));
+    }
+  }
+
+  bool tau_is_known() const { return std::isfinite(tau_.error); }
+  bool enough_replicas() const { return task_.data.replicas >= static_cast<std::uint32_t>(few_); }
+  // Cycles of the measurements.
+  double length() const { return static_cast<double>(result_.measurements) * task_.every; }
+  Eigen::ArrayXXd means(Eigen::Index first, Eigen::Index count) const {
+    return replica_means(task_, bond_sums_, magnetisations_, first, count, task_.dependence);
+  }
+
+  std::string halves_differ() {
+    if (check_.halves.agree) return "";
+    return fmt::format(
         "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; {}, or use "
         "{}",
-        kNotInEquilibrium, check.halves.observable, std::abs(check.halves.worst_z), raise, remedy));
-  } else if (const std::string stuck =
-                 stuck_replicas(replicas_by_start(task), s.bond_sums, s.magnetisations, s.units,
-                                s.in_field, tau, dropped, travelled);
-             !stuck.empty()) {
-    reject(fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
-                       kNotInEquilibrium, stuck, tau_text(tau), raise, remedy));
+        kNotInEquilibrium, check_.halves.observable, std::abs(check_.halves.worst_z), advice_.raise,
+        advice_.remedy);
   }
-  const double length = static_cast<double>(result.measurements) * s.every;
-  const Drift drift = drift_of(task, s, result, level);
-  if (check.ok() && drift.found) {
-    reject(
-        fmt::format("{}the second half of the measurements differs from the first in {} by {:.1f} "
-                    "standard errors; {}",
-                    kNotInEquilibrium, drift.observable, std::abs(drift.z), raise));
+
+  std::string stuck() {
+    const std::string how =
+        stuck_replicas(task_, bond_sums_, magnetisations_, tau_, task_.discarded, travelled_);
+    if (how.empty()) return "";
+    return fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
+                       kNotInEquilibrium, how, tau_text(tau_), advice_.raise, advice_.remedy);
   }
-  const int few = few_replicas(dependence_of(task) != ReplicaDependence::none);
-  const bool compared = check.halves.checks > 0 && task.replicas >= static_cast<std::uint32_t>(few);
-  const double likely = known ? tau.value : kUnknownTaus * length;
-  if (check.ok() && !compared && dropped < kStartTaus * likely) {
-    const auto of_start = replicas_by_start(task);
+
+  std::string drifts() {
+    if (result_.block_length == 0) {
+      compare_halves_of_replicas();
+    } else if (!blocks_too_short(result_, task_.every)) {
+      compare_halves_of_blocks();
+    }
+    if (drift_.comparisons == 0 || !(drift_.least * drift_.comparisons < level_)) return "";
+    return fmt::format(
+        "{}the second half of the measurements differs from the first in {} by {:.1f} standard "
+        "errors; {}",
+        kNotInEquilibrium, drift_.observable, std::abs(drift_.z), advice_.raise);
+  }
+
+  void compare_halves_of_replicas() {
+    const Eigen::Index times = bond_sums_.rows(), half = times / 2;
+    if (half < 1) return;
+    const Eigen::ArrayXXd change = means(times - half, half) - means(0, half);
+    for (const auto& group : replicas_by_start(task_, task_.dependence)) {
+      if (group.size() < kMinGroup) continue;
+      for (Eigen::Index o = 0; o < change.cols(); ++o) {
+        std::vector<double> values;
+        for (const Eigen::Index r : group) values.push_back(change(r, o));
+        drift_.note(compare_to_zero(values, 0), o);
+      }
+    }
+  }
+
+  void compare_halves_of_blocks() {
+    const Eigen::Index parts = bond_sums_.rows() / static_cast<Eigen::Index>(result_.block_length);
+    const MomentRows rows =
+        block_moments(bond_sums_, magnetisations_, task_.units, parts, task_.dependence);
+    constexpr Eigen::Index columns[] = {kEnergy, kAbsMagnetisation, kM2, kMagnetisation};
+    for (Eigen::Index o = 0; o < compared_observables(task_.in_field); ++o) {
+      std::vector<double> first, second;
+      for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+        const Eigen::Index part = row % parts;
+        if (part < parts / 2) first.push_back(rows(row, columns[o]));
+        if (part >= parts - parts / 2) second.push_back(rows(row, columns[o]));
+      }
+      if (first.size() >= 2) drift_.note(compare_groups(first, second, 0), o);
+    }
+  }
+
+  // Without a comparison of starts, the cycles before the first measurement must be many.
+  std::string starts_too_early() {
+    const double likely = tau_is_known() ? tau_.value : kUnknownTaus * length();
+    if (compares_ || !(task_.discarded < kStartTaus * likely)) return "";
+    const auto of_start = replicas_by_start(task_);
     const bool alike = of_start[0].empty() || of_start[1].empty();
-    const std::string_view began = start_of(task) == Start::given ? "from given spins"
-                                   : of_start[0].empty()          ? "hot"
-                                                                  : "cold";
-    reject(fmt::format(
+    const std::string_view began = task_.spec.start == Start::given ? "from given spins"
+                                   : of_start[0].empty()            ? "hot"
+                                                                    : "cold";
+    return fmt::format(
         "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
         "are few for a tau of {}; {}, or use {}",
-        alike
-            ? fmt::format("all replicas started {}", began)
-            : fmt::format("{} replicas are too few to compare hot and cold starts", task.replicas),
-        dropped, tau_text(tau), raise,
-        alike && task.replicas >= static_cast<std::uint32_t>(few)
-            ? mixed
-            : fmt::format("{} replicas or more with {}", few, mixed)));
+        alike ? fmt::format("all replicas started {}", began)
+              : fmt::format("{} replicas are too few to compare hot and cold starts",
+                            task_.data.replicas),
+        task_.discarded, tau_text(tau_), advice_.raise,
+        alike && enough_replicas()
+            ? advice_.mixed
+            : fmt::format("{} replicas or more with {}", few_, advice_.mixed));
   }
-  if (check.ok() && compared && !known && dropped < kStartTaus * tau.value) {
-    reject(fmt::format(
+
+  std::string too_short_for_tau() {
+    if (!compares_ || tau_is_known() || !(task_.discarded < kStartTaus * tau_.value)) return "";
+    return fmt::format(
         "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
         "which is {}, and {} cycles before the first one are few; {}, or use another schedule",
-        result.measurements, tau_text(tau), dropped, raise_both(names)));
+        result_.measurements, tau_text(tau_), task_.discarded, advice_.raise_both);
   }
-  if (const std::string valleys = valleys_of(task, s, level);
-      check.ok() && dropped < kStartTaus * length && !valleys.empty()) {
-    reject(fmt::format(
-        "{}{}: they are in different valleys and do not leave them; {}", kNotInEquilibrium, valleys,
-        exchange ? raise_both(names) : fmt::format("use {}, or another schedule", with_exchange)));
-  }
-  if (check.ok() && compared && dropped < kMinTaus * tau.value) {
-    check.warnings.push_back(
-        fmt::format("{} cycles before the first measurement are few for a tau of {}: {}", dropped,
-                    tau_text(tau), raise));
-  }
-  if (blocks_too_short(result, s.every)) {
-    if (check.ok()) check.status = RunStatus::too_short;
-    check.reasons.push_back(fmt::format(
-        "errors are too small: with {} they come from time blocks of {} cycles, and tau "
-        "is {}; raise {}, or use {} replicas",
-        count_text(result.replicas, "replica"), static_cast<double>(result.block_length) * s.every,
-        tau_text(tau), names.name("measure"), few));
-  }
-  if (!check.ok()) return check;
-  if (check.halves.checks > 0) {
-    check.passed.emplace_back("ordered and random starts agree");
-  } else {
-    check.passed.emplace_back("10 tau or more passed before the first measurement");
-  }
-  if (drift.comparisons > 0) {
-    check.passed.emplace_back("the measurements do not drift");
-  }
-  return check;
-}
 
-// In spin glasses q^2 changes more slowly than m^2. Returns why nothing shows equilibrium if few
-// cycles were dropped for tau_int of q^2, or for its lower bound; else "".
-std::string short_for_overlap(const TaskData& task, const TemperatureResult& result,
-                              const SettingNames& names) {
-  const auto found = result.tau.find("overlap_m2");
-  if (found == result.tau.end() || model_of(task.configuration).is_ferromagnet()) return "";
-  const Value tau = found->second;
-  const bool known = std::isfinite(tau.error);
-  const double dropped = dropped_cycles(task);
-  if (!(dropped < (known ? kMinTaus : kStartTaus) * tau.value)) return "";
-  return fmt::format(
-      "nothing shows that this is equilibrium: tau of q^2 is {}, and {} cycles before the first "
-      "measurement are few; {}",
-      tau_text(tau), dropped,
-      known ? fmt::format("raise {}", names.name("equilibrate")) : raise_both(names));
-}
+  // Whether replicas stay in different valleys: an analysis of variance, as in Gelman & Rubin,
+  // Stat. Sci. 7, 457 (1992). Each series is divided into kBlocks blocks. If the averages of its
+  // blocks are independent, their scatter predicts the variance of the replicas' averages; a much
+  // larger variance shows that replicas hardly ever leave their valley. If the blocks of a replica
+  // are correlated, something changes slowly within the series, and there is no prediction. tau_int
+  // cannot distinguish the two cases, because differences between valleys contribute to it.
+  std::string valleys() {
+    const Eigen::Index length_of_block = bond_sums_.rows() / kBlocks;
+    if (length_of_block < 1 || !(task_.discarded < kStartTaus * length())) return "";
+    std::vector<Eigen::ArrayXXd> blocks;
+    for (Eigen::Index k = 0; k < kBlocks; ++k) {
+      blocks.push_back(means(k * length_of_block, length_of_block));
+    }
+    const Eigen::Index replicas = blocks.front().rows(), compared = blocks.front().cols();
+    if (replicas < 4) return "";
+    Eigen::ArrayXXd average = Eigen::ArrayXXd::Zero(replicas, compared);
+    Eigen::ArrayXXd square = average, next = average;
+    for (const auto& block : blocks) average += block / kBlocks;
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      const Eigen::ArrayXXd change = blocks[k] - average;
+      square += change.square() / (kBlocks - 1);
+      if (k > 0) next += change * (blocks[k - 1] - average) / (kBlocks - 1);
+    }
+    const auto free = static_cast<double>(replicas - 1);
+    for (Eigen::Index o = 0; o < compared; ++o) {
+      const double between = (average.col(o) - average.col(o).mean()).square().sum() / free;
+      const double within = square.col(o).mean(), expected = within / kBlocks;
+      if (!(within > 0) || !(between > kMaxScatter * expected)) continue;
+      if (next.col(o).mean() > kMaxCorrelation * within) continue;
+      const boost::math::fisher_f_distribution<double> ratio(
+          free, static_cast<double>(replicas * (kBlocks - 1)));
+      const double chance = boost::math::cdf(boost::math::complement(ratio, between / expected));
+      if (static_cast<double>(compared) * chance > level_) continue;
+      return fmt::format(
+          "{}averages of replicas differ in {} by {:.1f} times what they fluctuate: they are in "
+          "different valleys and do not leave them; {}",
+          kNotInEquilibrium, compared_name(o), std::sqrt(between / expected),
+          task_.spec.schedule.exchange
+              ? advice_.raise_both
+              : fmt::format("use {}, or another schedule", advice_.use_exchange));
+    }
+    return "";
+  }
+
+  // In spin glasses q^2 changes more slowly than m^2.
+  std::string too_short_for_overlap() {
+    const auto found = result_.tau.find("overlap_m2");
+    if (found == result_.tau.end() || task_.spec.model.is_ferromagnet()) return "";
+    const Value tau = found->second;
+    const bool known = std::isfinite(tau.error);
+    if (!(task_.discarded < (known ? kMinTaus : kStartTaus) * tau.value)) return "";
+    return fmt::format(
+        "nothing shows that this is equilibrium: tau of q^2 is {}, and {} cycles before the first "
+        "measurement are few; {}",
+        tau_text(tau), task_.discarded, known ? advice_.raise : advice_.raise_both);
+  }
+
+  std::string overlap_drifts() {
+    const std::string why = overlap_drift(overlap_changes_of(task_, temperature_), level_);
+    if (why.empty()) return "";
+    return fmt::format("{}{}; {}{}", kNotInEquilibrium, why, advice_.raise,
+                       task_.spec.schedule.exchange ? "" : ", or use " + names_.on("exchange"));
+  }
+
+  void note_few_cycles() {
+    if (!check_.ok() || !compares_ || !(task_.discarded < kMinTaus * tau_.value)) return;
+    check_.warnings.push_back(
+        fmt::format("{} cycles before the first measurement are few for a tau of {}: {}",
+                    task_.discarded, tau_text(tau_), advice_.raise));
+  }
+
+  void note_short_blocks() {
+    if (!blocks_too_short(result_, task_.every)) return;
+    if (check_.ok()) check_.status = RunStatus::too_short;
+    check_.reasons.push_back(fmt::format(
+        "errors are too small: with {} they come from time blocks of {} cycles, and tau is {}; "
+        "raise {}, or use {} replicas",
+        count_text(result_.replicas, "replica"),
+        static_cast<double>(result_.block_length) * task_.every, tau_text(tau_),
+        names_.name("measure"), few_));
+  }
+
+  const MeasuredTask& task_;
+  const TemperatureResult& result_;
+  std::size_t temperature_;
+  double level_;
+  const SettingNames& names_;
+  Advice advice_;
+  IntSeries bond_sums_, magnetisations_;
+  int few_;
+  Value tau_ = result_.longest_tau;
+  bool travelled_ = false;
+  bool compares_ = false;  // hot and cold starts of enough replicas
+  Drift drift_;
+  RunCheck check_;
+};
 
 // Replica exchange carries spins from a temperature that is not in equilibrium to others.
-void reject_affected(CheckedRun& run, const SettingNames& names) {
+void reject_affected(CheckedRun& run, const Advice& advice) {
   std::vector<double> temperatures, rejected;
   for (std::size_t k = 0; k < run.checks.size(); ++k) {
     temperatures.push_back(run.results[k].temperature);
@@ -275,7 +318,7 @@ void reject_affected(CheckedRun& run, const SettingNames& names) {
   for (const auto& [k, beside] : affected_temperatures(temperatures, rejected)) {
     reject(run.checks[k],
            fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
-                       kNotInEquilibrium, beside, raise_both(names)));
+                       kNotInEquilibrium, beside, advice.raise_both));
   }
 }
 
@@ -297,39 +340,17 @@ std::string two_digits(double x) {
   return x < 10 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
 }
 
-CheckedRun checked_run(const TaskData& task, const SettingNames& names) {
+CheckedRun checked_run(const MeasuredTask& task, const SettingNames& names) {
   CheckedRun run;
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
-  const HotColdDifference halves = hot_cold_difference(task, 0, task.bond_sum.time());
-  const bool travelled = travelled_before(task, dropped_cycles(task));
-  Measured s{{}, {}, units_of(task), is_in_field(task), configured(task, "sampling.every", 1)};
+  const HotColdDifference halves = hot_cold_difference(task, 0, task.data.bond_sum.time());
+  const bool travelled = travelled_before(task, task.discarded);
   for (std::size_t k = 0; k < run.results.size(); ++k) {
-    series_at(task.bond_sum, k, s.bond_sums);
-    series_at(task.magnetisation, k, s.magnetisations);
-    run.checks.push_back(check_temperature(task, s, run.results[k],
-                                           at_temperature(halves, static_cast<Eigen::Index>(k)),
-                                           level, travelled, names));
-    RunCheck& check = run.checks.back();
-    if (const std::string why = short_for_overlap(task, run.results[k], names);
-        check.ok() && !why.empty()) {
-      reject(check, why);
-    }
-    if (const std::string why = overlap_drift(overlap_changes_of(task, k), level);
-        check.ok() && !why.empty()) {
-      reject(check,
-             fmt::format("{}{}; raise {}{}", kNotInEquilibrium, why, names.name("equilibrate"),
-                         task.configuration.contains("sampling.exchange")
-                             ? ""
-                             : ", or use " + names.on("exchange")));
-    }
-    if (cluster_sums_fit(task, k)) continue;
-    run.checks.back().warnings.push_back(fmt::format(
-        "no <C>/N: the sum of squares of cluster sizes between two measurements may exceed 64 "
-        "bits; measure more often (smaller {})",
-        names.name("every")));
+    run.checks.push_back(TemperatureChecks(task, run.results[k], k, level, names)
+                             .run(at_temperature(halves, static_cast<Eigen::Index>(k)), travelled));
   }
-  if (task.configuration.contains("sampling.exchange")) reject_affected(run, names);
+  if (task.spec.schedule.exchange) reject_affected(run, Advice(task, names));
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {
     run.warnings.push_back(fmt::format("replica exchange: {}", kNoRoundTrip));
   }

@@ -66,7 +66,8 @@ struct CheckedRun {
 };
 
 // `names`: of the settings that the texts advise to change.
-CheckedRun checked_run(const TaskData& task, const SettingNames& names = SettingNames::options());
+CheckedRun checked_run(const MeasuredTask& task,
+                       const SettingNames& names = SettingNames::options());
 
 // The checks that passed at all temperatures; none if one of them rejects values.
 std::vector<std::string> passed_checks(const CheckedRun& run);

@@ -15,6 +15,6 @@ Json estimates_json(const TemperatureResult& result);
 Json without_numbers(Json json);
 
 // The group /results. Values that a check rejects are NaN.
-ResultRecord result_record(const TaskData& task, const CheckedRun& run);
+ResultRecord result_record(const MeasuredTask& task, const CheckedRun& run);
 
 }  // namespace rewise

@@ -10,8 +10,7 @@
 #include "analysis/series/autocorrelation.hpp"
 #include "analysis/series/jackknife.hpp"
 #include "src/base/constants.hpp"
-#include "src/engine/engine.hpp"
-#include "src/settings/task_spec.hpp"
+#include "src/results/observable_groups.hpp"
 
 namespace rewise {
 namespace {
@@ -58,142 +57,47 @@ Value longer(Value a, Value b) {
   return {longest.value, known ? longest.error : kNaN};
 }
 
-ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature, std::size_t parts);
-
-// Observables of the energies and magnetisations of one temperature; `parts` blocks per replica.
-std::vector<Value> observables_at(const IntSeries& bond_sums, const IntSeries& magnetisations,
-                                  const SampleUnits& units, Eigen::Index parts,
-                                  ReplicaDependence dependence, double sites, double temperature,
-                                  std::span<const Observable> which) {
-  const auto rows = block_moments(bond_sums, magnetisations, units, parts, dependence);
-  std::vector<Value> values = observables_of_graph(rows, sites, temperature, which);
-  // Variances: use the whole series. Adjacent time blocks are correlated, replicas are not.
-  const Moments whole = parts > 1
-                            ? mean_moments(bond_sums, magnetisations, units, nullptr, dependence)
-                            : Moments(Moments::Zero());
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    if (parts > 1 && which[i].is_variance) values[i].value = which[i].of(whole, sites, temperature);
-    values[i] = unless_alike(values[i]);
-  }
-  return values;
-}
-
-TemperatureResult result_at(const TaskData& task, std::size_t k) {
-  const IntSeries bond_sums = series_at(task.bond_sum, k);
-  const IntSeries magnetisations = series_at(task.magnetisation, k);
-  const auto sites = static_cast<double>(task.graph.sites);
-  const double every = configured(task, "sampling.every", 1);
-
+TemperatureResult result_at(const MeasuredTask& task, std::size_t k) {
   TemperatureResult result;
-  result.temperature = task.temperature[k];
-  result.replicas = task.replicas;
-  result.measurements = task.bond_sum.time();
-  const SampleUnits units = units_of(task);
-  RealSeries e, m;
-  units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), e, m);
-  const RealSeries abs_m = m.abs(), m2 = abs_m.square();
-  const ReplicaDependence dependence = dependence_of(task);
-  const auto tau = [&](const RealSeries& series) {
-    return tau_of(member_columns(series, dependence), every);
-  };
-  result.tau = {{"energy", tau(e)},
-                {"abs_magnetisation", tau(abs_m)},
-                {"m2", tau(m2)},
-                {"m4", tau(m2.square())}};
+  result.temperature = task.data.temperature[k];
+  result.replicas = task.data.replicas;
+  result.measurements = task.data.bond_sum.time();
   result.longest_tau = {0, 0};
-  if (bond_sums.minCoeff() < bond_sums.maxCoeff()) result.longest_tau = result.tau.at("energy");
-  if (abs_m.minCoeff() < abs_m.maxCoeff()) {
-    for (const char* name : {"abs_magnetisation", "m2"}) {
-      result.longest_tau = longer(result.longest_tau, result.tau.at(name));
+  for (const ObservableGroup& group : observable_groups()) {
+    if (!group.is_measured(task)) continue;
+    for (TauSeries& one : group.series(task, k)) {
+      const Value tau = tau_of(std::move(one.members), task.every);
+      result.tau[one.observable] = tau;
+      if (one.decides_blocks) result.longest_tau = longer(result.longest_tau, tau);
     }
   }
-  const bool in_field = is_in_field(task);
-  if (in_field) {
-    result.tau["magnetisation"] = tau(m);
-    if (m.minCoeff() < m.maxCoeff()) {
-      result.longest_tau = longer(result.longest_tau, result.tau.at("magnetisation"));
+  const auto times = static_cast<Eigen::Index>(result.measurements);
+  const Eigen::Index parts = block_count(
+      members_of(task.dependence, static_cast<Eigen::Index>(task.data.bond_sum.replicas())), times,
+      result.longest_tau.value / task.every);
+  if (parts > 1) result.block_length = static_cast<std::uint64_t>(times / parts);
+  for (const ObservableGroup& group : observable_groups()) {
+    if (!group.is_measured(task)) continue;
+    const std::vector<Value> values = group.values(task, k, parts);
+    for (std::size_t o = 0; o < values.size(); ++o) {
+      result.values[group.observables[o].name] = unless_alike(values[o]);
     }
-  }
-  IntSeries staggered;
-  if (!task.staggered.empty()) {
-    series_at(task.staggered, k, staggered);
-    const RealSeries abs_s = staggered.cast<double>().abs() / units.max_magnetisation,
-                     s2 = abs_s.square();
-    result.tau["abs_staggered"] = tau(abs_s);
-    result.tau["staggered_m2"] = tau(s2);
-    result.tau["staggered_m4"] = tau(s2.square());
-    if (abs_s.minCoeff() < abs_s.maxCoeff()) {
-      for (const char* name : {"abs_staggered", "staggered_m2"}) {
-        result.longest_tau = longer(result.longest_tau, result.tau.at(name));
-      }
-    }
-  }
-  const Eigen::Index parts = block_count(members_of(dependence, bond_sums.cols()), bond_sums.rows(),
-                                         result.longest_tau.value / every);
-  if (parts > 1) result.block_length = static_cast<std::uint64_t>(bond_sums.rows() / parts);
-  result.observables = observables_at(bond_sums, magnetisations, units, parts, dependence, sites,
-                                      result.temperature, observables());
-  if (staggered.size() > 0) {
-    result.staggered = observables_at(bond_sums, staggered, units, parts, dependence, sites,
-                                      result.temperature, staggered_observables());
-  }
-  if (in_field) {
-    result.in_field = observables_at(bond_sums, magnetisations, units, parts, dependence, sites,
-                                     result.temperature, field_observables());
-  }
-  result.clusters = cluster_moments_in(task, k, static_cast<std::size_t>(parts));
-  for (Value* v : {&result.clusters.m2, &result.clusters.m4, &result.clusters.binder}) {
-    *v = unless_alike(*v);
-  }
-  result.cluster_fraction = result.clusters.m2;
-  if (const OverlapRows overlaps = overlap_rows_of(task, k, parts); overlaps.rows() > 0) {
-    result.tau["overlap_m2"] = tau_of_overlap(task, k);
-    result.overlaps = overlap_values(overlaps, sites);
-    for (Value& v : result.overlaps) v = unless_alike(v);
   }
   return result;
 }
 
 }  // namespace
 
-bool is_in_field(const TaskData& task) {
-  return model_of(task.configuration).interactions.has_field() ||
-         std::ranges::any_of(task.graph.field, [](double h) { return h != 0; });
-}
-
-ReplicaDependence dependence_of(const TaskData& task) {
-  return task.configuration.contains("sampling.houdayer") ? ReplicaDependence::replicas
-                                                          : ReplicaDependence::none;
-}
-
-IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature) {
-  IntSeries out;
-  series_at(series, temperature, out);
-  return out;
-}
-
-void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out) {
-  const std::size_t replicas = series.replicas();
-  out.resize(static_cast<Eigen::Index>(series.time()), static_cast<Eigen::Index>(replicas));
-  series.values().visit([&](const auto& values) {
-    const std::size_t row = series.temperatures() * replicas;
-    for (std::size_t t = 0; t < series.time(); ++t) {
-      const auto from = values.subspan(t * row + temperature * replicas, replicas);
-      std::copy(from.begin(), from.end(), out.data() + t * replicas);
-    }
-  });
-}
-
-std::optional<ExchangeResult> exchange_result(const TaskData& task) {
-  const auto& walkers = task.walker;
+std::optional<ExchangeResult> exchange_result(const MeasuredTask& task) {
+  const auto& walkers = task.data.walker;
   if (walkers.empty() || walkers.time() == 0) return std::nullopt;
   const std::size_t temperatures = walkers.temperatures(), replicas = walkers.replicas();
   ExchangeResult result;
   for (std::size_t t = 0; t + 1 < temperatures; ++t) {
     std::uint64_t attempts = 0, accepted = 0;
     for (std::size_t time = 0; time < walkers.time(); ++time) {
-      attempts += task.exchange_attempts.at(t, time, 0);
-      accepted += task.exchanges.at(t, time, 0);
+      attempts += task.data.exchange_attempts.at(t, time, 0);
+      accepted += task.data.exchanges.at(t, time, 0);
     }
     result.accepted.push_back(
         attempts == 0 ? kNaN : static_cast<double>(accepted) / static_cast<double>(attempts));
@@ -203,68 +107,66 @@ std::optional<ExchangeResult> exchange_result(const TaskData& task) {
     trips.add([&](std::size_t t, std::size_t r) { return walkers.at(t, time, r); });
   }
   result.round_trips = trips.trips();
-  const double cycles = configured(task, "sampling.every", 1) * static_cast<double>(walkers.time());
+  const double cycles = task.every * static_cast<double>(walkers.time());
   result.trips_per_1000 = 1000 * static_cast<double>(result.round_trips) / cycles /
                           static_cast<double>(temperatures * replicas);
   return result;
 }
 
-std::vector<TemperatureResult> results_of(const TaskData& task) {
+std::vector<TemperatureResult> results_of(const MeasuredTask& task) {
   std::vector<TemperatureResult> results;
-  for (std::size_t k = 0; k < task.temperature.size(); ++k) results.push_back(result_at(task, k));
+  for (std::size_t k = 0; k < task.data.temperature.size(); ++k)
+    results.push_back(result_at(task, k));
   return results;
 }
 
-Value tau_of_order(const TaskData& task, std::size_t temperature) {
-  return tau_of_order(task, temperature, series_at(task.magnetisation, temperature));
+Value tau_of_order(const MeasuredTask& task, std::size_t temperature) {
+  return tau_of_order(task, temperature, series_at(task.data.magnetisation, temperature));
 }
 
-Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations) {
-  const double order = units_of(task).max_magnetisation,
-               every = configured(task, "sampling.every", 1);
+Value tau_of_order(const MeasuredTask& task, std::size_t temperature,
+                   const IntSeries& magnetisations) {
   const auto per_site = [&](const IntSeries& sums) -> RealSeries {
-    return sums.cast<double>() / order;
+    return sums.cast<double>() / task.units.max_magnetisation;
   };
   const auto tau_of_members = [&](const RealSeries& series) {
-    return tau_of(member_columns(series, dependence_of(task)), every);
+    return tau_of(member_columns(series, task.dependence), task.every);
   };
   Value slowest = tau_of_members(per_site(magnetisations).square());
   const auto compare = [&](const RealSeries& series) {
     const Value other = tau_of_members(series);
     if (other.value > slowest.value || !std::isfinite(slowest.value)) slowest = other;
   };
-  if (is_in_field(task)) compare(per_site(magnetisations));
-  if (!task.staggered.empty()) {
-    compare(per_site(series_at(task.staggered, temperature)).square());
+  if (task.in_field) compare(per_site(magnetisations));
+  if (!task.data.staggered.empty()) {
+    compare(per_site(series_at(task.data.staggered, temperature)).square());
   }
   return slowest;
 }
 
-Value tau_of_overlap(const TaskData& task, std::size_t temperature) {
+RealSeries squared_overlaps(const MeasuredTask& task, std::size_t temperature) {
   const RealSeries q2 =
-      (series_at(task.overlap, temperature).cast<double>() / static_cast<double>(task.graph.sites))
-          .square();
-  const ReplicaDependence coupled = dependence_of(task) == ReplicaDependence::none
-                                        ? ReplicaDependence::none
-                                        : ReplicaDependence::overlaps;
-  return tau_of(member_columns(q2, coupled), configured(task, "sampling.every", 1));
+      (series_at(task.data.overlap, temperature).cast<double>() / task.sites).square();
+  return member_columns(q2, task.pair_dependence);
+}
+
+Value tau_of_overlap(const MeasuredTask& task, std::size_t temperature) {
+  return tau_of(squared_overlaps(task, temperature), task.every);
 }
 
 namespace {
 
 // Improved estimators of m^2 and, if available, m^4, averaged over time in `parts` blocks per
 // replica. [replica * parts, 1 or 2].
-Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std::size_t parts) {
-  const auto& sizes = task.cluster_size;
-  const Updates cycle = updates_of(task.configuration);
-  const double updates = cycle.schedule.cluster * configured(task, "sampling.every", 1);
-  const auto sites = static_cast<double>(task.graph.sites);
-  const bool wolff = cycle.cluster == ClusterUpdate::wolff;
+Eigen::ArrayXXd cluster_rows(const MeasuredTask& task, std::size_t temperature, std::size_t parts) {
+  const auto& sizes = task.data.cluster_size;
+  const double updates = task.spec.schedule.cluster * task.every, sites = task.sites;
+  const bool wolff = task.spec.cluster == ClusterUpdate::wolff;
   const double square = updates * sites * (wolff ? 1.0 : sites);
   // The series holds the fourth moment for q = 2. The square of a single update's sum converts it
   // to any q.
-  const double q = model_of(task.configuration).q;
-  const bool fourth = !task.cluster_quartic_low.empty() && (q == 2 || updates == 1);
+  const double q = task.spec.model.q;
+  const bool fourth = !task.data.cluster_quartic_low.empty() && (q == 2 || updates == 1);
   const std::size_t length = sizes.time() / parts;
   Eigen::ArrayXXd rows =
       Eigen::ArrayXXd::Zero(static_cast<Eigen::Index>(sizes.replicas() * parts), fourth ? 2 : 1);
@@ -277,20 +179,21 @@ Eigen::ArrayXXd cluster_rows(const TaskData& task, std::size_t temperature, std:
       rows(row, 0) += size / square;
       if (!fourth) continue;
       const double two =
-          std::ldexp(static_cast<double>(task.cluster_quartic_high.at(temperature, t, r)), 64) +
-          static_cast<double>(task.cluster_quartic_low.at(temperature, t, r));
+          std::ldexp(static_cast<double>(task.data.cluster_quartic_high.at(temperature, t, r)),
+                     64) +
+          static_cast<double>(task.data.cluster_quartic_low.at(temperature, t, r));
       rows(row, 1) += (two + (q - 2) * size * size) / (updates * (q - 1) * std::pow(sites, 4));
     }
   }
   return rows / static_cast<double>(length);
 }
 
-ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
-                                  std::size_t parts) {
-  const auto& sizes = task.cluster_size;
-  const Value none{kNaN, kNaN};
-  if (sizes.empty() || !cluster_sums_fit(task, temperature)) return {none, none, none};
-  const Eigen::ArrayXXd rows = cluster_rows(task, temperature, parts);
+}  // namespace
+
+std::vector<Value> cluster_moments_of(const MeasuredTask& task, std::size_t temperature,
+                                      Eigen::Index parts) {
+  if (task.data.cluster_size.empty() || !cluster_sums_fit(task, temperature)) return {};
+  const Eigen::ArrayXXd rows = cluster_rows(task, temperature, static_cast<std::size_t>(parts));
   const VectorFunction all = [](const Eigen::VectorXd& mean) {
     Eigen::VectorXd result = mean;
     if (mean.size() < 2) return result;
@@ -299,27 +202,28 @@ ClusterMoments cluster_moments_in(const TaskData& task, std::size_t temperature,
     return result;
   };
   const Estimates found = jackknife(rows, all);
-  if (rows.cols() < 2) return {found[0], none, none};
-  return {found[0], found[1], found[2]};
+  std::vector<Value> moments;
+  for (Eigen::Index k = 0; k < found.value.size(); ++k) moments.push_back(found[k]);
+  return moments;
 }
 
-}  // namespace
-
-OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts) {
-  if (task.overlap.empty() || task.overlap.replicas() == 0) return {};
+bool has_overlaps(const MeasuredTask& task) {
   // With three or more states, the column is the number of equal sites minus that of unequal ones,
   // whose mean is not 0 in the disordered phase.
-  if (model_of(task.configuration).q > 2) return {};
-  const OverlapRows rows = overlap_rows(
-      series_at(task.overlap, temperature), series_at(task.link_overlap, temperature),
-      static_cast<double>(task.graph.sites), static_cast<double>(task.graph.bonds), parts);
-  const bool coupled = dependence_of(task) != ReplicaDependence::none;
-  return member_rows(rows, coupled ? ReplicaDependence::overlaps : ReplicaDependence::none, parts);
+  return task.data.overlap.replicas() > 0 && !task.data.overlap.empty() && task.spec.model.q == 2;
 }
 
-OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature) {
+OverlapRows overlap_rows_of(const MeasuredTask& task, std::size_t temperature, Eigen::Index parts) {
+  if (!has_overlaps(task)) return {};
+  const OverlapRows rows = overlap_rows(series_at(task.data.overlap, temperature),
+                                        series_at(task.data.link_overlap, temperature), task.sites,
+                                        static_cast<double>(task.data.graph.bonds), parts);
+  return member_rows(rows, task.pair_dependence, parts);
+}
+
+OverlapRows overlap_changes_of(const MeasuredTask& task, std::size_t temperature) {
   constexpr Eigen::Index quarters = 4;
-  if (task.overlap.time() < quarters) return {};
+  if (task.data.overlap.time() < quarters) return {};
   const OverlapRows rows = overlap_rows_of(task, temperature, quarters);
   OverlapRows changes(rows.rows() / quarters, static_cast<Eigen::Index>(kOverlapMomentCount));
   for (Eigen::Index pair = 0; pair < changes.rows(); ++pair) {
@@ -346,25 +250,15 @@ std::string overlap_drift(const OverlapRows& changes, double level) {
   return "";
 }
 
-bool cluster_sums_fit(const TaskData& task, std::size_t temperature) {
-  if (task.cluster_size.empty()) return true;
-  const Updates cycle = updates_of(task.configuration);
-  if (cycle.cluster == ClusterUpdate::wolff) return true;
-  const double updates = cycle.schedule.cluster * configured(task, "sampling.every", 1);
-  const double sites = static_cast<double>(task.graph.sites), room = std::ldexp(1.0, 64);
-  const double most = updates * sites * sites;
+bool cluster_sums_fit(const MeasuredTask& task, std::size_t temperature) {
+  if (task.data.cluster_size.empty() || task.spec.cluster == ClusterUpdate::wolff) return true;
+  const double updates = task.spec.schedule.cluster * task.every;
+  const double most = updates * task.sites * task.sites, room = std::ldexp(1.0, 64);
   if (most < room) return true;
-  const IntSeries sums = series_at(task.magnetisation, temperature);
-  const double m = static_cast<double>(sums.abs().maxCoeff()) / units_of(task).max_magnetisation;
+  const IntSeries sums = series_at(task.data.magnetisation, temperature);
+  const double m = static_cast<double>(sums.abs().maxCoeff()) / task.units.max_magnetisation;
   constexpr double margin = 16;  // the mean sum of squares of an update is M^2
   return (most <= room && m < 1) || margin * most * m * m < room;
-}
-
-ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature) {
-  return cluster_moments_in(task, temperature,
-                            static_cast<std::size_t>(block_count(
-                                static_cast<Eigen::Index>(task.cluster_size.replicas()),
-                                static_cast<Eigen::Index>(task.cluster_size.time()), 0)));
 }
 
 bool blocks_too_short(const TemperatureResult& result, double every) {
@@ -374,99 +268,26 @@ bool blocks_too_short(const TemperatureResult& result, double every) {
              kMinBlockTaus * result.longest_tau.value;
 }
 
-Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature) {
-  if (task.cluster_quartic_low.empty() || !cluster_sums_fit(task, temperature)) return {};
+Eigen::ArrayX2d improved_less_plain(const MeasuredTask& task, std::size_t temperature) {
+  if (task.data.cluster_quartic_low.empty() || !cluster_sums_fit(task, temperature)) return {};
   const Eigen::ArrayXXd improved = cluster_rows(task, temperature, 1);
   if (improved.cols() < 2) return {};
-  const Eigen::ArrayXXd m2 =
-      (series_at(task.magnetisation, temperature).cast<double>() / units_of(task).max_magnetisation)
-          .square();
+  const Eigen::ArrayXXd m2 = (series_at(task.data.magnetisation, temperature).cast<double>() /
+                              task.units.max_magnetisation)
+                                 .square();
   Eigen::ArrayX2d difference(improved.rows(), 2);
   difference.col(0) = improved.col(0) - m2.colwise().mean().transpose();
   difference.col(1) = improved.col(1) - m2.square().colwise().mean().transpose();
   return difference;
 }
 
-Value cluster_fraction_of(const TaskData& task, std::size_t temperature) {
-  return cluster_moments_of(task, temperature).m2;
-}
-
-void keep_first(TaskData& task, std::uint64_t measurements) {
-  task.for_each_series([&](auto& series) { series.truncate(measurements); });
-}
-
-namespace {
-
-struct TemperaturePlace {
-  std::size_t task = 0, number = 0;
-};
-
-template <class T>
-using SeriesOfTasks = std::vector<const Series<T>*>;
-
-// Joins one column of all tasks at some of their temperatures; empty if any task lacks the column.
-template <class T>
-Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperaturePlace>& places) {
-  const std::size_t each = series.front()->replicas();
-  Series<T> all(places.size(), each);
-  std::size_t time = series[places.front().task]->time();
-  for (const TemperaturePlace& place : places) {
-    time = std::min(time, series[place.task]->time());
-  }
-  all.reserve(time);
-  std::vector<T> row(places.size() * each);
-  for (std::size_t t = 0; t < time; ++t) {
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      series[places[k].task]
-          ->measurement(t)
-          .subspan(places[k].number * each, each)
-          .copy_to(row.data() + k * each);
-    }
-    all.append(row);
-  }
-  return all;
-}
-
-}  // namespace
-
-TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures) {
-  std::vector<TemperaturePlace> places;
-  for (const double t : temperatures) {
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      const auto& own = tasks[k].temperature;
-      const auto found = std::find(own.begin(), own.end(), t);
-      if (found != own.end()) {
-        places.push_back({k, static_cast<std::size_t>(found - own.begin())});
-      }
-    }
-  }
-  TaskData all;
-  all.configuration = tasks.front().configuration;
-  all.graph = std::move(tasks.front().graph);
-  all.provenance = tasks.front().provenance;
-  all.temperature = temperatures;
-  all.replicas = tasks.front().replicas;
-  Columns<SeriesOfTasks> columns;
-  for (const TaskData& task : tasks) {
-    for_each_column([](const ColumnInfo&, auto& list, const auto& one) { list.push_back(&one); },
-                    columns, task);
-  }
-  for_each_column(
-      [&](const ColumnInfo&, auto& series, const auto& list) { series = joined(list, places); },
-      all, columns);
-  return all;
-}
-
-void drop_first(TaskData& task, std::uint64_t measurements) {
-  task.for_each_series([&](auto& series) { series.drop(measurements); });
-}
-
-SampleUnits units_of(const TaskData& task) {
-  return model_of(task.configuration).sample_units(static_cast<double>(task.graph.sites));
-}
-
-double configured(const TaskData& task, const std::string& key, double otherwise) {
-  return number_at(task.configuration, key, otherwise);
+double cluster_fraction_of(const MeasuredTask& task, std::size_t temperature) {
+  const auto& sizes = task.data.cluster_size;
+  const std::vector<Value> moments =
+      cluster_moments_of(task, temperature,
+                         block_count(static_cast<Eigen::Index>(sizes.replicas()),
+                                     static_cast<Eigen::Index>(sizes.time()), 0));
+  return moments.empty() ? kNaN : moments.front().value;
 }
 
 }  // namespace rewise

@@ -13,7 +13,7 @@
 #include "analysis/series/observables.hpp"
 #include "analysis/series/overlaps.hpp"
 #include "analysis/series/statistics.hpp"
-#include "src/store/task_file.hpp"
+#include "src/results/measured_task.hpp"
 
 namespace rewise {
 
@@ -27,41 +27,23 @@ constexpr int few_replicas(bool houdayer) { return houdayer ? 2 * kFewReplicas :
 inline constexpr double kMinBlockTaus = 4;
 inline constexpr int kFewestBlocks = 8;
 
-// Moments of the order parameter from cluster sizes; NaN if the update does not measure them. For
-// Potts models, they are moments of a vector (q = 2: of m itself):
-//
-//   m^2 = (q sum_a N_a^2 / N^2 - 1) / (q - 1),  <m^2> = <sum n_c^2> / N^2   Wolff: <C> / N
-//   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
-//           for q > 2 only if each measurement covers one update
-//
-// and U = 1 - <m^4> / (3 <m^2>^2). Here N_a is the number of sites in state a and n_c the size of a
-// cluster. The states are unit vectors in q - 1 dimensions; the angle between two of them has the
-// cosine -1/(q - 1). The formulas are averages over the states of the clusters.
-struct ClusterMoments {
-  Value m2, m4, binder;
-};
-
 struct TemperatureResult {
   double temperature = 0;
   std::uint32_t replicas = 0;
   std::uint64_t measurements = 0;  // per replica
-  std::vector<Value> observables;  // [observables()]
+  // By names of observable_groups(): those that the run measured.
+  std::map<std::string_view, Value> values;
   // tau_int, in cycles, of the observables with a series; uncorrelated measurements give every/2.
   // Error NaN: the value is a lower bound because the series is too short.
   std::map<std::string_view, Value> tau;
   // The longest of the tau_int of e, |m|, m^2, |m_s|, m_s^2 and, in a field, m (without q^2).
   // {0, 0} if all of them were constant.
   Value longest_tau;
-  Value cluster_fraction;
-  ClusterMoments clusters;
-  std::vector<Value> overlaps;   // [overlap_observables()], or none
-  std::vector<Value> staggered;  // [staggered_observables()], or none
-  std::vector<Value> in_field;   // [field_observables()], or none
   // Length, in measurements, of the time blocks that the jackknife leaves out; 0: it leaves out
   // replicas. Errors are too small unless the blocks are several tau_int long.
   std::uint64_t block_length = 0;
 
-  Value of(std::string_view name) const { return observables[observable(name)]; }
+  Value of(std::string_view name) const { return values.at(name); }
 };
 
 // The statistics of replica exchange in a task.
@@ -72,7 +54,7 @@ struct ExchangeResult {
 };
 // Returns nullopt without replica exchange or measurements. Round trips are counted from the
 // temperatures of configurations at the times of measurements.
-std::optional<ExchangeResult> exchange_result(const TaskData& task);
+std::optional<ExchangeResult> exchange_result(const MeasuredTask& task);
 
 // Counts the round trips of configurations between the first and the last temperature.
 class RoundTrips {
@@ -106,18 +88,7 @@ inline constexpr const char* kNoRoundTrip =
     "no replica went from the lowest to the highest temperature and back; lengthen the run or add "
     "temperatures";
 
-// Whether any site has a field, so that the sign of m matters.
-bool is_in_field(const TaskData& task);
-
-// ReplicaDependence::replicas if the task has Houdayer moves.
-ReplicaDependence dependence_of(const TaskData& task);
-
-// The series of one temperature, [time, replica].
-IntSeries series_at(const Series<std::int64_t>& series, std::size_t temperature);
-// Writes to an existing array, because the first use of new memory costs as much as the analysis.
-void series_at(const Series<std::int64_t>& series, std::size_t temperature, IntSeries& out);
-
-std::vector<TemperatureResult> results_of(const TaskData& task);
+std::vector<TemperatureResult> results_of(const MeasuredTask& task);
 
 // Whether errors are too small because they come from time blocks shorter than kMinBlockTaus
 // tau_int.
@@ -126,49 +97,51 @@ bool blocks_too_short(const TemperatureResult& result, double every);
 // tau_int of the order parameter at one temperature, in cycles: the longest of those of m^2, of
 // m_s^2 if it is measured, and of m in a field. The second form is for callers that already have
 // the magnetisations of this temperature.
-Value tau_of_order(const TaskData& task, std::size_t temperature);
-Value tau_of_order(const TaskData& task, std::size_t temperature, const IntSeries& magnetisations);
+Value tau_of_order(const MeasuredTask& task, std::size_t temperature);
+Value tau_of_order(const MeasuredTask& task, std::size_t temperature,
+                   const IntSeries& magnetisations);
 
 // tau_int of q^2, the square of the overlap, in cycles. The task must have overlaps.
-Value tau_of_overlap(const TaskData& task, std::size_t temperature);
+Value tau_of_overlap(const MeasuredTask& task, std::size_t temperature);
 
 // Whether the sum of n_c^2 over all updates between two measurements certainly fits into 64 bits,
-// estimated from the largest |M|. If not, cluster_moments_of() returns NaN. Example: 256
-// Swendsen-Wang updates of 16384 x 16384 ordered sites.
-bool cluster_sums_fit(const TaskData& task, std::size_t temperature);
-ClusterMoments cluster_moments_of(const TaskData& task, std::size_t temperature);
+// estimated from the largest |M|. Example of sums that do not: 256 Swendsen-Wang updates of 16384 x
+// 16384 ordered sites.
+bool cluster_sums_fit(const MeasuredTask& task, std::size_t temperature);
+// Moments of the order parameter from cluster sizes: m^2, and m^4 and U if the update measures
+// them; nothing if !cluster_sums_fit(). For Potts models, they are moments of a vector (q = 2: of m
+// itself):
+//
+//   m^2 = (q sum_a N_a^2 / N^2 - 1) / (q - 1),  <m^2> = <sum n_c^2> / N^2   Wolff: <C> / N
+//   <m^4> = <(q + 1) (sum n_c^2)^2 - 2 sum n_c^4> / ((q - 1) N^4)           Swendsen-Wang;
+//           for q > 2 only if each measurement covers one update
+//
+// and U = 1 - <m^4> / (3 <m^2>^2). Here N_a is the number of sites in state a and n_c the size of a
+// cluster. The states are unit vectors in q - 1 dimensions; the angle between two of them has the
+// cosine -1/(q - 1). The formulas are averages over the states of the clusters.
+// Errors are jackknife errors from `parts` time blocks per replica.
+std::vector<Value> cluster_moments_of(const MeasuredTask& task, std::size_t temperature,
+                                      Eigen::Index parts);
+// Whether the overlaps of pairs of replicas are those of Ising spins, or of two states.
+bool has_overlaps(const MeasuredTask& task);
+// q^2 of each pair, or of the mean of the pairs of a member, [time, member].
+RealSeries squared_overlaps(const MeasuredTask& task, std::size_t temperature);
 // Overlaps of pairs of replicas at one temperature, divided into `parts` time blocks; no rows if
 // the task has no overlaps. With Houdayer moves, means of the pairs of a member.
-OverlapRows overlap_rows_of(const TaskData& task, std::size_t temperature, Eigen::Index parts = 1);
+OverlapRows overlap_rows_of(const MeasuredTask& task, std::size_t temperature,
+                            Eigen::Index parts = 1);
 // Averages of the second half of the measurements minus those of the second quarter, [pair,
 // moment]: in equilibrium their means are 0, whatever the start (doubling windows). No rows if the
 // task has no overlaps or fewer than 4 measurements.
-OverlapRows overlap_changes_of(const TaskData& task, std::size_t temperature);
+OverlapRows overlap_changes_of(const MeasuredTask& task, std::size_t temperature);
 // Describes the change if q^2 or the link overlap of independent members (pairs, or graphs) changes
 // significantly (p-value, corrected for two comparisons, below `level`); else "".
 std::string overlap_drift(const OverlapRows& changes, double level);
 // <C>/N for Wolff, sum n_c^2/N^2 for other updates; NaN without clusters.
-Value cluster_fraction_of(const TaskData& task, std::size_t temperature);
+double cluster_fraction_of(const MeasuredTask& task, std::size_t temperature);
 
 // Improved minus plain estimators of m^2 and m^4 (Swendsen-Wang), [replica, 2]. The mean is zero in
 // equilibrium. No rows for other updates.
-Eigen::ArrayX2d improved_less_plain(const TaskData& task, std::size_t temperature);
-
-// Keeps the first `measurements`. A finished file may hold more than a plan requests; the results
-// must depend on the plan alone.
-void keep_first(TaskData& task, std::uint64_t measurements);
-
-// Joins tasks of one graph into one with the given temperatures. Longer series are truncated to the
-// length of the shortest one.
-TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures);
-
-// Drops the first measurements, before equilibrium.
-void drop_first(TaskData& task, std::uint64_t measurements);
-
-// Normalisation of the task's sums.
-SampleUnits units_of(const TaskData& task);
-
-// Returns a number of the configuration, or `otherwise` if the key is missing.
-double configured(const TaskData& task, const std::string& key, double otherwise);
+Eigen::ArrayX2d improved_less_plain(const MeasuredTask& task, std::size_t temperature);
 
 }  // namespace rewise

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "src/base/constants.hpp"
+#include "src/results/observable_groups.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {
@@ -432,12 +433,16 @@ SizeCurves curves_of_one_graph(const SizeData& size,
   SizeCurves curves;
   for (const TemperatureResult& at : results) {
     curves.temperatures.push_back(at.temperature);
-    for (std::size_t k = 0; k < at.observables.size(); ++k) {
-      const std::string name(observables()[k].name);
-      curves.values[name].push_back(at.observables[k]);
-      curves.values[name + "_plain"].push_back(at.observables[k]);
+    for (const ObservableGroup& group : observable_groups()) {
+      if (!group.object.empty()) continue;
+      for (const ObservableInfo& o : group.observables) {
+        const auto value = at.values.find(o.name);
+        if (value == at.values.end()) continue;
+        const std::string name(o.name);
+        curves.values[name].push_back(value->second);
+        if (group.name.empty()) curves.values[name + "_plain"].push_back(value->second);
+      }
     }
-    curves.values["cluster_fraction"].push_back(at.cluster_fraction);
     Value slowest = at.tau.at("m2");  // as tau_of_order()
     for (const char* name : {"staggered_m2", "magnetisation"}) {
       const auto tau = at.tau.find(name);
@@ -445,14 +450,6 @@ SizeCurves curves_of_one_graph(const SizeData& size,
     }
     curves.values["tau"].push_back(slowest);
   }
-  const auto add = [&](const auto& which, std::vector<Value> TemperatureResult::*values) {
-    std::vector<std::vector<Value>> at;
-    for (const TemperatureResult& result : results) at.push_back(result.*values);
-    add_at_temperatures(names_of(which), at, curves);
-  };
-  add(overlap_observables(), &TemperatureResult::overlaps);
-  add(staggered_observables(), &TemperatureResult::staggered);
-  add(field_observables(), &TemperatureResult::in_field);
   add_exchange(size, curves);
   return curves;
 }

@@ -93,9 +93,7 @@ std::function<void(const TaskData&)> TaskSpeed::record(std::size_t size) {
 }
 
 void TaskSpeed::note(std::size_t size, const TaskData& data) {
-  const double cycles =
-      configured(data, "sampling.warm_up", 0) + configured(data, "sampling.equilibrate", 0) +
-      configured(data, "sampling.measure", 0) * configured(data, "sampling.every", 1);
+  const auto cycles = static_cast<double>(stored_spec(data).cycles());
   if (!data.provenance.contains("work.seconds")) return;
   const double units = cycles * static_cast<double>(data.graph.sites * data.temperature.size());
   const std::lock_guard lock(*mutex_);

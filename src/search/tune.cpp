@@ -12,6 +12,7 @@
 #include "analysis/series/statistics.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/results/run_check.hpp"
 #include "src/settings/ergodicity.hpp"
 #include "src/settings/parse.hpp"
@@ -170,8 +171,7 @@ RealSeries q2_of(const TaskData& run) {
     all.middleCols(static_cast<Eigen::Index>(t) * one.cols(), one.cols()) =
         (one.cast<double>() / sites).square();
   }
-  const bool coupled = dependence_of(run) != ReplicaDependence::none;
-  return member_columns(all, coupled ? ReplicaDependence::overlaps : ReplicaDependence::none,
+  return member_columns(all, MeasuredTask(run).pair_dependence,
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
@@ -196,7 +196,7 @@ std::string Tuner::why_no_equilibrium(const TaskData& run) const {
       static_cast<double>(q2.rows()) < kEquilibriumTaus * slowest.tau.tau.value) {
     return fmt::format("T = {}: {} cycles are too few to determine tau of q^2",
                        number_text(run.temperature[slowest.temperature]),
-                       configured(run, "sampling.every", 1) * static_cast<double>(q2.rows()));
+                       MeasuredTask(run).every * static_cast<double>(q2.rows()));
   }
   if (const auto trips = exchange_result(run); trips && trips->round_trips == 0) {
     return "no replica went from the lowest to the highest temperature and back";
@@ -352,9 +352,10 @@ void Tuner::report(const RaceResult& race) {
   if (result_.best().candidate.schedule.cluster == 0 &&
       setting_.spec.local == LocalUpdate::metropolis && setting_.spec.model.q == 2 &&
       ergodicity_problem(*graph_).isolated > 1) {
-    result_.warnings.push_back(
+    result_.warnings.push_back(fmt::format(
         "the best candidate has Metropolis sweeps only, in which sites without bonds always flip "
-        "and so stay aligned: use --local glauber, or the best schedule with cluster updates");
+        "and so stay aligned: use {}, or the best schedule with cluster updates",
+        setting_value("local", "glauber")));
   }
   if (!note_) return;
   // The words of the table (tune_report.cpp)

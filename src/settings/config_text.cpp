@@ -23,7 +23,7 @@ std::string_view cluster_text(const StudyConfig& config) {
 std::string to_toml(const StudyConfig& config) {
   std::string out, table;
   for (const Setting& one : settings()) {
-    const std::string value = one.text(config);
+    const std::string value = one.toml(config);
     if (value.empty()) continue;
     if (one.table != table) out += fmt::format("{}[{}]\n", table.empty() ? "" : "\n", one.table);
     table = one.table;

@@ -9,12 +9,14 @@
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/utf8.hpp"
 #include "src/settings/config.hpp"
 
 namespace rewise {
 namespace {
 
+constexpr const char* kNoOption = "none";
 constexpr std::uint64_t kMaxSeedOfFile = std::numeric_limits<std::int64_t>::max();
 // What parse_duration() reads (src/store/signals.hpp).
 constexpr const char* kTimes =
@@ -50,11 +52,6 @@ std::string real(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-// A number, or "" if it equals the default.
-std::string unless(double value, double standard) {
-  return value == standard ? std::string() : real(value);
-}
-
 template <class Values, class Text>
 std::string list(const Values& values, const Text& text) {
   std::vector<std::string> parts;
@@ -69,6 +66,7 @@ std::string one_or_list(const Values& values, const Text& text) {
 }
 
 std::string quoted_name(auto value) { return in_quotes(to_string(value)); }
+std::string truth(bool value) { return value ? "true" : "false"; }
 std::string whole(std::uint64_t value) { return fmt::format("{}", value); }
 std::string whole_or_auto(const std::optional<std::uint64_t>& value) {
   return value ? whole(*value) : "\"auto\"";
@@ -108,28 +106,31 @@ std::string observable_words() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<Setting> study_and_lattice() {
+std::vector<Setting> keys_of_study() {
   using C = const StudyConfig&;
   return {
-      {.table = "study",
-       .key = "name",
+      {.key = "name",
        .type = "text",
        .allowed = "1 to 100 characters a-z, A-Z, 0-9, '.', '_', '-'; the first is not '.' or '-'",
        .help = "name of the study, and of its default folder studies/NAME",
        .more = "Without a name, the default folder is studies/FILE for FILE.toml",
        .example = "\"tc-2d\"",
-       .text = [](C c) { return in_quotes(c.name); }},
-      {.table = "study",
-       .key = "seed",
+       .text = [](C c) { return in_quotes(c.name); },
+       .option = kNoOption},
+      {.key = "seed",
        .type = "integer",
        .max_integer = kMaxSeedOfFile,
        .help = "seed of the random numbers: same seed, same results",
        .more = "In a study, also the seed of its networks",
        .example = "7",
-       .text = [](C c) { return whole(c.seed); },
-       .option = "--seed"},
-      {.table = "lattice",
-       .key = "dim",
+       .text = [](C c) { return whole(c.seed); }},
+  };
+}
+
+std::vector<Setting> keys_of_lattice() {
+  using C = const StudyConfig&;
+  return {
+      {.key = "dim",
        .type = "integer",
        .standard = "required",
        .min_integer = 1,
@@ -142,10 +143,8 @@ std::vector<Setting> study_and_lattice() {
              return of_lattices(c, one_or_list(c.dims(), [](int dim) {
                                   return whole(static_cast<std::uint64_t>(dim));
                                 }));
-           },
-       .option = "--dim"},
-      {.table = "lattice",
-       .key = "sizes",
+           }},
+      {.key = "sizes",
        .type = "list",
        .standard = "required",
        .allowed = "even numbers from 4; auto",
@@ -162,8 +161,7 @@ std::vector<Setting> study_and_lattice() {
            },
        .option = "--size",
        .option_type = "L[,L..]"},
-      {.table = "lattice",
-       .key = "p",
+      {.key = "p",
        .type = "list",
        .standard = "required",
        .highest = 1,
@@ -171,10 +169,8 @@ std::vector<Setting> study_and_lattice() {
        .more = "A number, a list, or {from, to, per_decade}: evenly spaced in log p",
        .example = "[0.0, 0.01, 0.1]",
        .text = [](C c) { return of_lattices(c, reals(c.p)); },
-       .option = "--p",
        .option_type = "P"},
-      {.table = "lattice",
-       .key = "rule",
+      {.key = "rule",
        .type = "text",
        .allowed = words(Rule::add),
        .help = "how bonds are rewired. rewire: each end of a bond moves with probability p/2; "
@@ -187,10 +183,8 @@ std::vector<Setting> study_and_lattice() {
              const auto name = [](Rule rule) { return quoted_name(base_rule(rule)); };
              return of_lattices(c, one_or_list(c.rules, name));
            },
-       .option = "--rule",
        .option_type = "RULE"},
-      {.table = "lattice",
-       .key = "parity",
+      {.key = "parity",
        .type = "text",
        .allowed = words(Parity::any),
        .help = "sites to which a moved end of a bond may attach. checkerboard: sites of the same "
@@ -199,11 +193,8 @@ std::vector<Setting> study_and_lattice() {
                "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
                "every site has a list of neighbours",
        .example = "\"any\"",
-       .text = [](C c) { return of_lattices(c, quoted_name(parity_of(c.rule))); },
-       .option = "--parity",
-       .option_type = "WORD"},
-      {.table = "lattice",
-       .key = "graphs",
+       .text = [](C c) { return of_lattices(c, quoted_name(parity_of(c.rule))); }},
+      {.key = "graphs",
        .type = "integer or list",
        .standard = fmt::format("{}; {} with a target_error", kDefaultGraphs, kDefaultTargetGraphs),
        .min_integer = 1,
@@ -215,26 +206,24 @@ std::vector<Setting> study_and_lattice() {
        .text =
            [](C c) {
              return of_lattices(c, c.auto_sizes ? whole(c.graphs.front()) : list(c.graphs, whole));
-           },
-       .option = "--graphs"},
-      {.table = "lattice",
-       .key = "most_graphs",
+           }},
+      {.key = "most_graphs",
        .type = "integer",
        .min_integer = 1,
        .max_integer = 1'000'000,
        .help = "with a target_error: at most this many networks of a size",
        .example = "2000",
-       .text = [](C c) { return of_lattices(c, whole(c.most_graphs)); }},
-      {.table = "lattice",
-       .key = "more_sizes",
+       .text = [](C c) { return of_lattices(c, whole(c.most_graphs)); },
+       .option = kNoOption},
+      {.key = "more_sizes",
        .type = "integer",
        .max_integer = 16,
        .help = "with a target_error: at most this many additional, larger sizes",
        .example = "2",
        .text = [](C c) { return of_lattices(c, whole(c.more_sizes)); },
+       .option = kNoOption,
        .command = "tc"},
-      {.table = "lattice",
-       .key = "files",
+      {.key = "files",
        .type = "list of names",
        .standard = "none",
        .allowed = ".edges, .graphml, .h5",
@@ -250,8 +239,7 @@ std::vector<Setting> study_and_lattice() {
        .option = "--graph",
        .option_type = "FILE",
        .command = "sweep"},
-      {.table = "lattice",
-       .key = "first_site",
+      {.key = "first_site",
        .type = "integer",
        .standard = "by the file",
        .max_integer = 1,
@@ -263,11 +251,9 @@ std::vector<Setting> study_and_lattice() {
                         ? std::string()
                         : whole(c.reading.first_site == FirstSite::zero ? 0 : 1);
            },
-       .option = "--first-site",
        .option_type = "0|1",
        .command = "sweep"},
-      {.table = "lattice",
-       .key = "ignore",
+      {.key = "ignore",
        .type = "list of names",
        .standard = "none",
        .help = "attributes of the graph's file to skip, because they are not part of the model",
@@ -276,38 +262,32 @@ std::vector<Setting> study_and_lattice() {
            [](C c) {
              return c.reading.ignore.empty() ? std::string() : list(c.reading.ignore, in_quotes);
            },
-       .option = "--ignore",
        .option_type = "NAME[,..]",
        .command = "sweep"},
-      {.table = "lattice",
-       .key = "merge",
+      {.key = "merge",
        .type = "boolean",
-       .standard = "false",
        .help = "combine several bonds between the same two sites into one, and read directed "
                "edges as bonds",
        .example = "true",
-       .text = [](C c) { return std::string(c.reading.merge ? "true" : ""); },
-       .option = "--merge",
+       .text = [](C c) { return truth(c.reading.merge); },
+       .omit_default = true,
        .command = "sweep"},
   };
 }
 
-std::vector<Setting> model_and_sampling() {
+std::vector<Setting> keys_of_model() {
   using C = const StudyConfig&;
   return {
-      {.table = "model",
-       .key = "name",
+      {.key = "name",
        .type = "text",
        .allowed = words(ModelKind::potts),
        .help = "spin model: ising, or potts (bytespin engine), which requires q",
        .example = "\"potts\"",
        .text = [](C c) { return quoted_name(c.model.kind); },
        .option = "--model",
-       .option_type = "WORD",
        .old_table = "sampling",
        .old_key = "model"},
-      {.table = "model",
-       .key = "q",
+      {.key = "q",
        .type = "integer",
        .standard = "2 for ising; potts requires it",
        .min_integer = 2,
@@ -315,42 +295,29 @@ std::vector<Setting> model_and_sampling() {
        .help = "number of Potts states",
        .example = "3",
        .text = [](C c) { return c.model.is_potts() ? whole(c.model.q) : std::string(); },
-       .option = "--q",
        .option_type = "N",
        .old_table = "sampling",
        .old_key = "q"},
-      {.table = "model",
-       .key = "couplings",
+      {.key = "couplings",
        .type = "text",
-       .standard = "\"ferromagnet\"",
        .allowed = words(CouplingKind::file),
        .help = "J of the bonds: ferromagnet 1, antiferromagnet -1, pm 1 or -1 at random, gaussian "
                "normal deviates, file: the weights of the graph's file",
        .more = "H = -sum J_ij s_i s_j - sum h_i s_i. Random couplings follow from the graph's seed "
                "and coupling_seed. With file, sites can have fields too",
        .example = "\"pm\"",
-       .text =
-           [](C c) {
-             const CouplingKind kind = c.model.interactions.couplings;
-             return kind == CouplingKind::ferromagnet ? std::string() : quoted_name(kind);
-           },
-       .option = "--couplings",
-       .option_type = "WORD"},
-      {.table = "model",
-       .key = "on",
+       .text = [](C c) { return quoted_name(c.model.interactions.couplings); },
+       .omit_default = true},
+      {.key = "on",
        .type = "text",
-       .standard = "\"all\"",
        .allowed = "all, shortcuts",
        .help = "bonds with these couplings: all, or shortcuts (all other bonds then have J = 1)",
        .example = "\"shortcuts\"",
        .text =
-           [](C c) {
-             return std::string(c.model.interactions.on_shortcuts ? "\"shortcuts\"" : "");
-           },
-       .option = "--couplings-on",
-       .option_type = "WORD"},
-      {.table = "model",
-       .key = "negative",
+           [](C c) { return in_quotes(c.model.interactions.on_shortcuts ? "shortcuts" : "all"); },
+       .omit_default = true,
+       .option = "--couplings-on"},
+      {.key = "negative",
        .type = "number",
        .standard = "0.5",
        .highest = 1,
@@ -362,62 +329,43 @@ std::vector<Setting> model_and_sampling() {
              return of.couplings == CouplingKind::plus_minus ? real(of.negative_fraction)
                                                              : std::string();
            },
-       .option = "--negative",
        .option_type = "X"},
-      {.table = "model",
-       .key = "shortcut_strength",
+      {.key = "shortcut_strength",
        .type = "number",
-       .standard = "1.0",
        .lowest = -kMaxCoupling / 8,
        .highest = kMaxCoupling / 8,
        .help = "factor of the couplings of shortcuts",
        .example = "0.5",
-       .text = [](C c) { return unless(c.model.interactions.shortcut_strength, 1); },
-       .option = "--shortcut-strength",
+       .text = [](C c) { return real(c.model.interactions.shortcut_strength); },
+       .omit_default = true,
        .option_type = "X"},
-      {.table = "model",
-       .key = "coupling_seed",
+      {.key = "coupling_seed",
        .type = "integer",
-       .standard = "0",
        .max_integer = 0xFFFFFFFFu,
        .help = "seed of random couplings and fields: another number gives other couplings on the "
                "same graph",
        .example = "1",
-       .text =
-           [](C c) {
-             const std::uint32_t seed = c.model.interactions.seed;
-             return seed == 0 ? std::string() : whole(seed);
-           },
-       .option = "--coupling-seed",
+       .text = [](C c) { return whole(c.model.interactions.seed); },
+       .omit_default = true,
        .option_type = "N"},
-      {.table = "model",
-       .key = "field",
+      {.key = "field",
        .type = "number",
-       .standard = "0.0",
        .lowest = -kMaxCoupling / 2,
        .highest = kMaxCoupling / 2,
        .help = "field h of every site (ising)",
        .example = "0.1",
-       .text = [](C c) { return unless(c.model.interactions.field, 0); },
-       .option = "--field",
+       .text = [](C c) { return real(c.model.interactions.field); },
+       .omit_default = true,
        .option_type = "H"},
-      {.table = "model",
-       .key = "field_random",
+      {.key = "field_random",
        .type = "text",
-       .standard = "\"none\"",
        .allowed = words(RandomField::gaussian),
        .help = "random part of the field: none, pm: field_width or -field_width, gaussian: "
                "field_width times a normal deviate",
        .example = "\"gaussian\"",
-       .text =
-           [](C c) {
-             const RandomField random = c.model.interactions.random_field;
-             return random == RandomField::none ? std::string() : quoted_name(random);
-           },
-       .option = "--field-random",
-       .option_type = "WORD"},
-      {.table = "model",
-       .key = "field_width",
+       .text = [](C c) { return quoted_name(c.model.interactions.random_field); },
+       .omit_default = true},
+      {.key = "field_width",
        .type = "number",
        .standard = "1.0",
        .highest = kMaxCoupling / 16,
@@ -428,10 +376,14 @@ std::vector<Setting> model_and_sampling() {
              const Interactions& of = c.model.interactions;
              return of.random_field == RandomField::none ? std::string() : real(of.field_width);
            },
-       .option = "--field-width",
        .option_type = "H"},
-      {.table = "sampling",
-       .key = "engine",
+  };
+}
+
+std::vector<Setting> keys_of_sampling() {
+  using C = const StudyConfig&;
+  return {
+      {.key = "engine",
        .type = "text",
        .standard = "\"auto\"",
        .allowed = engine_words(),
@@ -439,11 +391,8 @@ std::vector<Setting> model_and_sampling() {
            "how spins are stored: multispin (32 Ising replicas per word, fastest), bytespin (one "
            "byte per site), or auto: multispin if it supports the model and the updates",
        .example = "\"bytespin\"",
-       .text = [](C c) { return quoted_name(c.engine); },
-       .option = "--engine",
-       .option_type = "WORD"},
-      {.table = "sampling",
-       .key = "schedule",
+       .text = [](C c) { return quoted_name(c.engine); }},
+      {.key = "schedule",
        .type = "text or list",
        .allowed = "\"M:W\", \"UPDATE/M:W\", auto",
        .help = "a cycle: M local sweeps, then W cluster updates. M:W, with the updates of local "
@@ -457,10 +406,8 @@ std::vector<Setting> model_and_sampling() {
              return c.schedules.empty() ? "\"auto\""
                                         : one_or_list(c.schedules, quoted_name<Schedule>);
            },
-       .option = "--schedule",
        .option_type = "M:W"},
-      {.table = "sampling",
-       .key = "local",
+      {.key = "local",
        .type = "text",
        .standard = "\"auto\"",
        .allowed = "auto, " + local_updates(),
@@ -474,11 +421,8 @@ std::vector<Setting> model_and_sampling() {
        .text =
            [](C c) {
              return c.local_by_graph && !c.files.empty() ? "\"auto\"" : quoted_name(c.local);
-           },
-       .option = "--local",
-       .option_type = "WORD"},
-      {.table = "sampling",
-       .key = "cluster",
+           }},
+      {.key = "cluster",
        .type = "text or list",
        .standard = "\"auto\" with schedule = \"auto\", else \"wolff\"",
        .allowed = "auto, wolff, swendsen-wang, few-cluster",
@@ -492,20 +436,16 @@ std::vector<Setting> model_and_sampling() {
              return c.clusters.empty() ? in_quotes(cluster_text(c))
                                        : one_or_list(c.clusters, quoted_name<ClusterUpdate>);
            },
-       .option = "--cluster",
        .option_type = "WORD"},
-      {.table = "sampling",
-       .key = "few_cluster_tile",
+      {.key = "few_cluster_tile",
        .type = "integer",
        .standard = "0",
        .max_integer = 0xFFFFFFFFu,
        .help = "edge of the tiles, each of which draws one seed; 0: a few tiles, 4 x 4 in two "
                "dimensions",
        .example = "16",
-       .text = [](C c) { return of_few_cluster(c, whole(c.few_cluster.tile)); },
-       .option = "--few-cluster-tile"},
-      {.table = "sampling",
-       .key = "few_cluster_flip",
+       .text = [](C c) { return of_few_cluster(c, whole(c.few_cluster.tile)); }},
+      {.key = "few_cluster_flip",
        .type = "number",
        .standard = fmt::format("{}", FewCluster{}.flip),
        .lowest = 1e-6,
@@ -513,33 +453,26 @@ std::vector<Setting> model_and_sampling() {
        .help = "probability with which each cluster is flipped, below 1",
        .example = "0.5",
        .text = [](C c) { return of_few_cluster(c, fmt::format("{}", c.few_cluster.flip)); },
-       .option = "--few-cluster-flip",
        .option_type = "P"},
-      {.table = "sampling",
-       .key = "replicas",
+      {.key = "replicas",
        .type = "integer",
        .min_integer = 1,
        .max_integer = 1u << 20,
        .help = "independent configurations per network and temperature; multiples of 32 for the "
                "multispin engine",
        .example = "64",
-       .text = [](C c) { return whole(c.replicas); },
-       .option = "--replicas"},
-      {.table = "sampling",
-       .key = "exchange",
+       .text = [](C c) { return whole(c.replicas); }},
+      {.key = "exchange",
        .type = "boolean",
-       .standard = "false",
        .help = "replica exchange: at the end of each cycle, replicas of neighbouring temperatures "
                "are exchanged",
        .more = "Hukushima & Nemoto, J. Phys. Soc. Jpn. 65, 1604 (1996). For spin glasses, which "
                "local updates alone cannot equilibrate. Requires at least two temperatures",
        .example = "true",
-       .text = [](C c) { return std::string(c.exchange ? "true" : ""); },
-       .option = "--exchange"},
-      {.table = "sampling",
-       .key = "houdayer",
+       .text = [](C c) { return truth(c.exchange); },
+       .omit_default = true},
+      {.key = "houdayer",
        .type = "boolean",
-       .standard = "false",
        .help = "Houdayer's cluster moves: in each cycle, clusters of two replicas of a temperature "
                "flip in both, without rejection",
        .more =
@@ -547,10 +480,9 @@ std::vector<Setting> model_and_sampling() {
            "Lett. 115, 077201 (2015). For spin glasses in two dimensions, or wherever these "
            "clusters do not percolate. Ising spins with couplings or fields; 3 replicas or more",
        .example = "true",
-       .text = [](C c) { return std::string(c.houdayer ? "true" : ""); },
-       .option = "--houdayer"},
-      {.table = "sampling",
-       .key = "staggered",
+       .text = [](C c) { return truth(c.houdayer); },
+       .omit_default = true},
+      {.key = "staggered",
        .type = "boolean",
        .standard = "true with couplings = \"antiferromagnet\", else false",
        .help =
@@ -560,13 +492,8 @@ std::vector<Setting> model_and_sampling() {
                "-1 elsewhere; graphs from files: the two colours of a bipartite graph. For Ising "
                "spins with couplings or fields. In a study's file, false leaves it out",
        .example = "true",
-       .text =
-           [](C c) {
-             return c.staggered ? std::string(*c.staggered ? "true" : "false") : std::string();
-           },
-       .option = "--staggered"},
-      {.table = "sampling",
-       .key = "temperatures",
+       .text = [](C c) { return c.staggered ? truth(*c.staggered) : ""; }},
+      {.key = "temperatures",
        .type = "list",
        .lowest = 1e-3,
        .highest = 1e6,
@@ -586,8 +513,7 @@ std::vector<Setting> model_and_sampling() {
            },
        .option = "--temperature",
        .option_type = "T[,T..]"},
-      {.table = "sampling",
-       .key = "temperature_tasks",
+      {.key = "temperature_tasks",
        .type = "list of lists",
        .standard = "none",
        .lowest = 1e-3,
@@ -599,29 +525,25 @@ std::vector<Setting> model_and_sampling() {
            [](C c) {
              return c.temperature_tasks.empty() ? std::string() : list(c.temperature_tasks, reals);
            },
+       .option = kNoOption,
        .command = "sweep"},
-      {.table = "sampling",
-       .key = "equilibrate",
+      {.key = "equilibrate",
        .type = "integer",
        .max_integer = kMaxCycles,
        .unit = "cycles",
        .help = "cycles before the first measurement",
        .more = "\"auto\": until pilots from ordered and from random starts agree",
        .example = "1000",
-       .text = [](C c) { return whole_or_auto(c.equilibrate); },
-       .option = "--equilibrate"},
-      {.table = "sampling",
-       .key = "measure",
+       .text = [](C c) { return whole_or_auto(c.equilibrate); }},
+      {.key = "measure",
        .type = "integer",
        .min_integer = 2,
        .max_integer = kMaxCycles,
        .help = "number of measurements per replica",
        .more = "\"auto\": 100 in sweep; in tc 20, and 60 at p = 0 (--dry-run assumes 60)",
        .example = "400",
-       .text = [](C c) { return whole_or_auto(c.measure); },
-       .option = "--measure"},
-      {.table = "sampling",
-       .key = "every",
+       .text = [](C c) { return whole_or_auto(c.measure); }},
+      {.key = "every",
        .type = "integer",
        .min_integer = 1,
        .max_integer = kMaxCycles,
@@ -629,10 +551,8 @@ std::vector<Setting> model_and_sampling() {
        .help = "cycles per measurement",
        .more = "\"auto\": by the autocorrelation time of pilots",
        .example = "5",
-       .text = [](C c) { return whole_or_auto(c.every); },
-       .option = "--every"},
-      {.table = "sampling",
-       .key = "target_error",
+       .text = [](C c) { return whole_or_auto(c.every); }},
+      {.key = "target_error",
        .type = "number",
        .lowest = 1e-9,
        .highest = 1,
@@ -641,10 +561,9 @@ std::vector<Setting> model_and_sampling() {
        .more = "tc: of every Tc(p). sweep: of every observable in target_observables, at every "
                "temperature of every size",
        .example = "1e-4",
-       .text =
-           [](C c) { return c.target_error ? fmt::format("{}", *c.target_error) : "\"none\""; }},
-      {.table = "sampling",
-       .key = "method",
+       .text = [](C c) { return c.target_error ? fmt::format("{}", *c.target_error) : "\"none\""; },
+       .option = kNoOption},
+      {.key = "method",
        .type = "text",
        .standard = "\"both\" with a target_error of 1e-3 or less, else \"crossings\"",
        .allowed = words(TcMethod::tree),
@@ -652,9 +571,9 @@ std::vector<Setting> model_and_sampling() {
                "bare lattices, or both",
        .example = "\"tree\"",
        .text = [](C c) { return c.method ? quoted_name(*c.method) : std::string(); },
+       .option = kNoOption,
        .command = "tc"},
-      {.table = "sampling",
-       .key = "target_observables",
+      {.key = "target_observables",
        .type = "list",
        .standard = "[\"energy\", \"m2\"]",
        .allowed = observable_words(),
@@ -665,15 +584,15 @@ std::vector<Setting> model_and_sampling() {
              return c.target_observables.empty() ? std::string()
                                                  : list(c.target_observables, in_quotes);
            },
+       .option = kNoOption,
        .command = "sweep"},
   };
 }
 
-std::vector<Setting> machine() {
+std::vector<Setting> keys_of_run() {
   using C = const StudyConfig&;
   return {
-      {.table = "run",
-       .key = "device",
+      {.key = "device",
        .type = "text",
        .allowed = "auto, cpu, cuda, cuda:N, cuda:0,1",
        .help = "auto, cpu, cuda or cuda:N; cuda is an error if it cannot be used; auto uses a "
@@ -681,28 +600,22 @@ std::vector<Setting> machine() {
        .more = "cuda:0,1 and so on: several GPUs, each for other networks",
        .example = "\"cuda\"",
        .text = [](C c) { return in_quotes(c.device); },
-       .option = "--device",
        .option_type = "DEVICE"},
-      {.table = "run",
-       .key = "threads",
+      {.key = "threads",
        .type = "integer",
        .max_integer = 4096,
        .help = "threads of the CPU; 0: choose automatically; results do not depend on it",
        .example = "4",
-       .text = [](C c) { return whole(static_cast<std::uint64_t>(c.threads)); },
-       .option = "--threads"},
-      {.table = "run",
-       .key = "checkpoint",
+       .text = [](C c) { return whole(static_cast<std::uint64_t>(c.threads)); }},
+      {.key = "checkpoint",
        .type = "text",
        .allowed = kTimes,
        .help =
            "time between checkpoints, such as 90s, 5min or 1h; a number without a unit: seconds",
        .example = "\"10min\"",
        .text = [](C c) { return seconds(c.checkpoint); },
-       .option = "--checkpoint",
        .option_type = "TIME"},
-      {.table = "run",
-       .key = "time_limit",
+      {.key = "time_limit",
        .type = "text",
        .allowed = fmt::format("{}; none", kTimes),
        .help =
@@ -711,14 +624,13 @@ std::vector<Setting> machine() {
        .more = "The same command continues from the checkpoints",
        .example = "\"2h\"",
        .text = [](C c) { return c.time_limit ? seconds(*c.time_limit) : "\"none\""; },
-       .option = "--time-limit",
        .option_type = "TIME"},
-      {.table = "run",
-       .key = "keep_states",
+      {.key = "keep_states",
        .type = "boolean",
        .help = "store final configurations, from which later measurements continue",
        .example = "false",
-       .text = [](C c) { return fmt::format("{}", c.keep_states); }},
+       .text = [](C c) { return truth(c.keep_states); },
+       .option = kNoOption},
   };
 }
 
@@ -732,6 +644,11 @@ std::string bound(std::uint64_t value) {
 
 }  // namespace
 
+std::string Setting::toml(const StudyConfig& config) const {
+  std::string value = text(config);
+  return omit_default && value == standard ? "" : value;
+}
+
 std::string Setting::range() const {
   if (!allowed.empty()) return allowed;
   if (max_integer > 0) return fmt::format("{} .. {}", bound(min_integer), bound(max_integer));
@@ -741,13 +658,22 @@ std::string Setting::range() const {
 
 const std::vector<Setting>& settings() {
   static const std::vector<Setting> all = [] {
-    std::vector<Setting> list = study_and_lattice();
-    for (const auto& part : {model_and_sampling(), machine()}) {
-      list.insert(list.end(), part.begin(), part.end());
-    }
-    for (Setting& one : list) {
-      if (one.standard.empty()) one.standard = one.text(StudyConfig{});
-    }
+    std::vector<Setting> list;
+    const auto add = [&](const char* table, std::vector<Setting> keys) {
+      for (Setting& one : keys) {
+        one.table = table;
+        if (one.standard.empty()) one.standard = one.text(StudyConfig{});
+        if (one.option.empty()) one.option = setting_name(one.key);
+        if (one.option == kNoOption) one.option.clear();
+        if (one.option_type.empty() && one.type.starts_with("text")) one.option_type = "WORD";
+        list.push_back(std::move(one));
+      }
+    };
+    add("study", keys_of_study());
+    add("lattice", keys_of_lattice());
+    add("model", keys_of_model());
+    add("sampling", keys_of_sampling());
+    add("run", keys_of_run());
     return list;
   }();
   return all;

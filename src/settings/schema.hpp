@@ -18,7 +18,8 @@ namespace rewise {
 struct StudyConfig;
 
 struct Setting {
-  std::string table, key;
+  std::string table = "";  // that of the list in schema.cpp
+  std::string key;
   std::string type;           // in words, such as "integer or list"
   std::string standard = "";  // default as in a file, or in words; "": that of an empty StudyConfig
   std::string allowed = "";   // in words; "" for numbers, which have the range below
@@ -28,14 +29,19 @@ struct Setting {
   std::string help;       // meaning; also in --help of commands
   std::string more = "";  // additional text for `rewise help KEY` and the page
   std::string example;    // example value as in a file
-  // Returns the value as TOML; "" omits the key from study.toml.
+  // The value as TOML; "": study.toml does not have the key.
   std::string (*text)(const StudyConfig& config);
-  std::string option = "", option_type = "";  // command line option, if any: "--measure", "N"
-  std::string command = "";                   // the only command that reads it: tc or sweep
-  std::string old_table = "", old_key = "";   // name in earlier versions, still accepted
+  bool omit_default = false;  // study.toml does not have the key if the value is the default
+  // Option of the command line; by default the key ("--measure"), "" if there is none. The word
+  // that stands for its value, by default WORD for texts.
+  std::string option = "", option_type = "";
+  std::string command = "";                  // the only command that reads it: tc or sweep
+  std::string old_table = "", old_key = "";  // name in earlier versions, still accepted
 
   std::string name() const { return table + "." + key; }
   std::string range() const;  // allowed values in words
+  // The value in study.toml; "": the key is omitted.
+  std::string toml(const StudyConfig& config) const;
 };
 
 // All keys, in the order of study.toml.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/setting_name.hpp"
 #include "src/settings/schema.hpp"
 
 namespace rewise {
@@ -19,9 +20,7 @@ const Setting* setting_of(std::string_view key) {
 
 std::string option(std::string_view key) {
   if (const Setting* known = setting_of(key); known != nullptr) return known->option;
-  std::string name = fmt::format("--{}", key);
-  std::ranges::replace(name, '_', '-');
-  return name;
+  return setting_name(key);
 }
 
 }  // namespace

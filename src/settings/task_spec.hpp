@@ -58,17 +58,12 @@ struct TaskSpec : TaskSettings {
   std::uint64_t cycles() const { return discarded_cycles() + measure * every; }
 };
 
-// Every key that determines the numbers, as text.
+// Every key that determines the numbers, as text (task_keys.cpp).
 TextMap task_configuration(const TaskSpec& spec);
-// The model of a configuration. Throws Error(usage) if the configuration contains none.
-Model model_of(const TextMap& configuration);
-// The updates of a cycle of a configuration. `origin` begins messages.
-Updates updates_of(const TextMap& configuration, std::string_view origin = "task file");
-// How the replicas of a finished task or a checkpoint started.
-Start start_of(const TaskData& data);
 // The settings of a finished task or a checkpoint without its graph. Unlike settings of a user
-// (task_request.hpp), they are not checked. Throws Error(usage) for unknown words.
-TaskSpec stored_spec(const TaskData& data);
+// (task_request.hpp), they are not checked. Throws Error(usage) for unknown words; `origin` begins
+// the message.
+TaskSpec stored_spec(const TaskData& data, const std::string& origin = "task file");
 // 16 hex digits from the configuration, independent of the number of measurements.
 std::string task_id(const TaskSpec& spec);
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported

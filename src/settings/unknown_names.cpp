@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "src/base/words.hpp"
+#include "src/settings/parse.hpp"
+#include "src/settings/schema.hpp"
 
 namespace rewise {
 namespace {
@@ -39,72 +41,97 @@ const std::vector<Names>& synonyms() {
   return groups;
 }
 
-// Features that users may expect, and how to get them or why they do not exist.
+// Features that users may expect, and how to get them or why they do not exist. {TABLE.KEY REST} is
+// a setting of the schema: "--field REST" on the command line, "field REST in [model]" in a file;
+// an equals sign that REST begins with is for files only. {TABLE.KEY: a, b} lists words,
+// {TABLE.KEY:} all words that are allowed.
 struct Feature {
   Names names;
-  const char* option;  // text for the command line
-  const char* key;     // text for a TOML file
+  const char* text;
+  const char* of_file = nullptr;  // the text for a file, if it is another one
 };
 
 const std::vector<Feature>& features() {
   static const std::vector<Feature> list{
       {{"beta", "inverse-temperature"},
-       "give --temperature = 1/beta",
+       "give {sampling.temperatures} = 1/beta",
        "give temperatures = 1/beta in [sampling]"},
       {{"J", "coupling", "couplings", "interaction", "Jij"},
-       "give --couplings ferromagnet, antiferromagnet, pm, gaussian or file; temperatures are in "
-       "units of J/k_B",
-       "give couplings = \"ferromagnet\", \"antiferromagnet\", \"pm\", \"gaussian\" or \"file\" in "
-       "[model]; temperatures are in units of J/k_B"},
-      {{"h", "H", "B", "field", "magnetic-field", "external-field"},
-       "give --field H",
-       "give field = H in [model]"},
+       "give {model.couplings:}; temperatures are in units of J/k_B"},
+      {{"h", "H", "B", "field", "magnetic-field", "external-field"}, "give {model.field = H}"},
       {{"tempering", "parallel-tempering", "pt", "replica-exchange", "swap-replicas"},
-       "give --exchange, with at least two temperatures",
-       "give exchange = true in [sampling], with at least two temperatures"},
+       "give {sampling.exchange}, with at least two temperatures"},
       {{"icm", "isoenergetic", "cluster-moves", "houdayer-moves"},
-       "give --houdayer, with couplings or fields",
-       "give houdayer = true in [sampling], with couplings or fields in [model]"},
+       "give {sampling.houdayer}, with couplings or fields"},
       {{"exchange"},
        "replica exchange is for 'rewise run', 'rewise tune', 'rewise decorrelate' and studies "
-       "(exchange = true in [sampling])",
-       "give exchange = true in [sampling], with at least two temperatures"},
+       "(exchange = true in [sampling])"},
       {{"lattice", "geometry", "topology"},
-       "lattices are hypercubic (--dim, --size); other graphs are read from files: {} FILE",
+       "lattices are hypercubic ({lattice.dim}, {lattice.sizes}); other graphs are read from "
+       "files: {lattice.files FILE}",
        "lattices are hypercubic (dim and sizes in [lattice]); for other graphs give files in "
        "[lattice] of 'rewise sweep'"},
       {{"boundary", "boundaries", "bc", "pbc", "periodic"},
-       "lattices are periodic; graphs with other boundaries are read from files",
-       "lattices are periodic; for other graphs give files in [lattice] of 'rewise sweep'"},
-      {{"gpu", "gpus", "cuda", "cpu"},
-       "give --device cuda, cpu or auto",
-       "give device = \"cuda\", \"cpu\" or \"auto\" in [run]"},
-      {{"model", "hamiltonian"},
-       "give --model ising or potts",
-       "give name = \"ising\" or \"potts\" in [model]"},
+       "lattices are periodic; graphs with other boundaries are read from files"},
+      {{"gpu", "gpus", "cuda", "cpu"}, "give {run.device: cuda, cpu, auto}"},
+      {{"model", "hamiltonian"}, "give {model.name:}"},
       {{"algorithm", "update", "updates", "dynamics", "wolff", "swendsen-wang", "metropolis",
         "glauber", "heat-bath"},
-       "choose updates with --local, --cluster and --schedule M:W",
+       "choose updates with {sampling.local}, {sampling.cluster} and {sampling.schedule M:W}",
        "choose updates with local, cluster and schedule in [sampling]"},
       {{"sweeps", "steps", "mcs", "iterations"},
-       "a run has --equilibrate cycles, then --measure measurements, --every cycles apart",
+       "a run has {sampling.equilibrate} cycles, then {sampling.measure} measurements, "
+       "{sampling.every} cycles apart",
        "a run has `equilibrate` cycles, then `measure` measurements, `every` cycles apart, in "
        "[sampling]"},
   };
   return list;
 }
 
-// Whether the text about a feature applies to a command with the options `known`.
-bool offers(const Feature& feature, std::span<const std::string_view> known) {
-  const std::string_view text = feature.option;
-  for (const std::string_view option :
-       {"temperature", "dim", "device", "schedule", "measure", "local", "model", "couplings",
-        "field", "exchange", "houdayer"}) {
-    if (text.find(fmt::format("--{}", option)) != std::string_view::npos) {
-      return has(known, option);
+// A setting with what follows it in braces, as an option or as a key.
+std::string setting_text(const Setting& one, std::string_view rest, bool of_file) {
+  std::string text = of_file ? one.key : one.option;
+  if (rest.starts_with(':')) {
+    const std::vector<std::string> words =
+        split_list(rest.size() > 1 ? rest.substr(2) : std::string_view(one.allowed));
+    text += of_file ? " = " : " ";
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      std::string_view word = words[k];
+      if (word.starts_with(' ')) word.remove_prefix(1);
+      text += k == 0 ? "" : k + 1 < words.size() ? ", " : " or ";
+      text += of_file ? fmt::format("\"{}\"", word) : std::string(word);
     }
+  } else {
+    text += rest.starts_with(" = ") && !of_file ? rest.substr(2) : rest;
+    if (of_file && one.type == "boolean") text += " = true";
   }
-  return true;
+  return of_file ? fmt::format("{} in [{}]", text, one.table) : text;
+}
+
+// The text about a feature for a file or, without `of_file`, for a command with the options
+// `known`; "" if one of those in the text is not among them.
+std::string advice_on(const Feature& feature, bool of_file,
+                      std::span<const std::string_view> known = {}) {
+  std::string_view text = of_file && feature.of_file != nullptr ? feature.of_file : feature.text;
+  std::string out;
+  for (auto open = text.find('{'); open != std::string_view::npos; open = text.find('{')) {
+    const auto close = text.find('}');
+    std::string_view inside = text.substr(open + 1, close - open - 1);
+    const auto end = std::min(inside.find_first_of(" :"), inside.size());
+    const Setting& one = setting(inside.substr(0, end));
+    out += text.substr(0, open);
+    const std::string_view option = std::string_view(one.option).substr(2);
+    if (of_file || has(known, option)) {
+      out += setting_text(one, inside.substr(end), of_file);
+    } else if (option == "graph") {  // 'rewise graph' reads files by another option
+      if (!has(known, "from")) return out.substr(0, out.find(';'));
+      out += fmt::format("--from{}", inside.substr(end));
+    } else {
+      return "";
+    }
+    text.remove_prefix(close + 1);
+  }
+  return out += text;
 }
 
 std::string dashed(std::string_view name) {
@@ -151,18 +178,9 @@ std::string option_advice(std::string_view typed, std::span<const std::string_vi
     const auto key = synonym(name, table.keys);
     if (!key.empty()) return fmt::format("give {} in [{}] of the file", key, table.table);
   }
-  if (const Feature* feature = feature_of(name); feature != nullptr && !keys.empty()) {
-    return feature->key;
-  }
-  if (const Feature* feature = feature_of(name); feature != nullptr && offers(*feature, known)) {
-    std::string text = feature->option;
-    const auto file = text.find("{}");
-    if (file == std::string::npos) return text;
-    const std::string_view option = has(known, "graph")  ? "graph"
-                                    : has(known, "from") ? "from"
-                                                         : "";
-    if (option.empty()) return text.substr(0, text.find(';'));
-    return text.replace(file, 2, fmt::format("--{}", option));
+  if (const Feature* feature = feature_of(name)) {
+    std::string advice = advice_on(*feature, !keys.empty(), known);
+    if (!advice.empty()) return advice;
   }
   const auto nearest = nearest_word(name, known);
   return nearest.empty() ? "" : meant(nearest);
@@ -183,7 +201,7 @@ std::string key_advice(std::string_view typed, std::span<const std::string_view>
   }
   if (name == "step" && has(known, "count")) return "give count, the number of values";
   if (const Feature* feature = feature_of(name); feature != nullptr && !others.empty()) {
-    return feature->key;  // in a study file
+    return advice_on(*feature, true);  // in a study file
   }
   const auto nearest = nearest_word(typed, known);
   return nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest);

@@ -10,6 +10,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/store/lease.hpp"
@@ -64,10 +65,10 @@ std::string damaged_text(const std::filesystem::path& folder, std::vector<std::s
     messages.push_back(fmt::format("{} ({})", name, read.problem));
   }
   return fmt::format(
-      "{} damaged: {}; all other available tasks are done (--recompute-damaged sets damaged "
-      "files aside and computes them again)",
+      "{} damaged: {}; all other available tasks are done ({} sets damaged files aside and "
+      "computes them again)",
       messages.size() == 1 ? "a result is" : fmt::format("{} results are", messages.size()),
-      fmt::join(messages, "; "));
+      fmt::join(messages, "; "), setting_name("recompute_damaged"));
 }
 
 }  // namespace

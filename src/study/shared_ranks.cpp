@@ -7,6 +7,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/digest.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/words.hpp"
 #include "src/distributed/mpi.hpp"
 #include "src/settings/engines.hpp"
@@ -54,12 +55,12 @@ void compare_builds(distributed::Transport& transport) {
 // simulate the whole system.
 void check_job_size(const Rank& launched, const distributed::Transport& transport) {
   if (transport.size() >= launched.size) return;
-  throw Error(
-      ExitCode::usage,
-      fmt::format("--share-ranks: {} = {}, but MPI sees {}: the launcher does not belong to "
-                  "the MPI that rewise was built with (use the mpirun of that MPI, "
-                  "or under Slurm srun --mpi=pmix or pmi2)",
-                  launched.size_variable, launched.size, count_text(transport.size(), "rank")));
+  throw Error(ExitCode::usage,
+              fmt::format("{}: {} = {}, but MPI sees {}: the launcher does not belong to "
+                          "the MPI that rewise was built with (use the mpirun of that MPI, "
+                          "or under Slurm srun --mpi=pmix or pmi2)",
+                          setting_name("share_ranks"), launched.size_variable, launched.size,
+                          count_text(transport.size(), "rank")));
 }
 
 // Runs the command on rank 0. Dismisses the other ranks when it ends, also by an exception.
@@ -88,7 +89,7 @@ ExitCode lead(distributed::Transport& transport, const std::function<ExitCode()>
 ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>& command) {
   if (!options.share) return command();
   constexpr std::string_view routes[]{"auto", "peer", "direct", "host"};
-  const auto route = parse_word(options.route, routes, "route", "--share-route");
+  const auto route = parse_word(options.route, routes, "route", setting_name("share_route"));
   const Rank launched = this_rank();  // before MPI starts, which may set environment variables
   const auto transport = distributed::join_mpi();
   check_job_size(launched, *transport);
@@ -101,14 +102,15 @@ ExitCode with_ranks(const RankOptions& options, const std::function<ExitCode()>&
     own.threads = threads_of_rank(options.threads);
     if (options.device != "auto" && options.device.starts_with("cuda") != cuda) {
       throw Error(ExitCode::device,
-                  fmt::format("--device {}: rank 0 uses {}, and all ranks that share replicas need "
+                  fmt::format("{}: rank 0 uses {}, and all ranks that share replicas need "
                               "the same kind of device",
-                              options.device, cuda ? "cuda" : "cpu"));
+                              setting_value("device", options.device), cuda ? "cuda" : "cpu"));
     }
     if (!cuda) return own;
     const std::string text = options.device.starts_with("cuda") ? options.device : "cuda";
-    own.device =
-        device_of_rank(text, engine_with(shares_replicas), "--device", 0).devices.front().index;
+    own.device = device_of_rank(text, engine_with(shares_replicas), setting_name("device"), 0)
+                     .devices.front()
+                     .index;
     return own;
   };
   const auto make = [&](std::span<const std::uint8_t> spec_bytes) {

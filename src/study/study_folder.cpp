@@ -18,6 +18,7 @@
 #include "src/base/digest.hpp"
 #include "src/base/error.hpp"
 #include "src/base/json.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/temporary.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
@@ -97,12 +98,13 @@ void check_head(const Owner& head, const Owner& body, std::string_view text, con
   for (const std::string& command : {head.command, std::string("sweep"), std::string("tc")}) {
     if (configuration_hash(command, configuration) != head.hash) continue;
     if (command == head.command && head.seed == body.seed && head.model == body.model) return;
-    throw Error(ExitCode::data,
-                fmt::format("{}:1: the line is damaged: it states rewise {}, seed {}, {}, but its "
-                            "digest belongs to rewise {}, seed {}, {} (remove the line, or use "
-                            "--recompute-damaged, which rewrites the file and keeps the tasks)",
-                            file.string(), head.command, head.seed, head.model, command, body.seed,
-                            body.model));
+    throw Error(
+        ExitCode::data,
+        fmt::format("{}:1: the line is damaged: it states rewise {}, seed {}, {}, but its "
+                    "digest belongs to rewise {}, seed {}, {} (remove the line, or use {}, which "
+                    "rewrites the file and keeps the tasks)",
+                    file.string(), head.command, head.seed, head.model, command, body.seed,
+                    body.model, setting_name("recompute_damaged")));
   }
 }
 
@@ -238,8 +240,8 @@ void reject_another_study(const StoredStudy& stored, const std::string& name, co
                           const fs::path& folder) {
   const auto reject = [&](const std::string& theirs, const std::string& ours) {
     throw Error(ExitCode::held,
-                fmt::format("folder '{}' contains {}, not {} (choose another folder with --out)",
-                            folder.string(), theirs, ours));
+                fmt::format("folder '{}' contains {}, not {} (choose another folder with {})",
+                            folder.string(), theirs, ours, setting_name("out")));
   };
   const Owner& owner = stored.owner;
   if (stored.name != name) {
@@ -301,8 +303,8 @@ void StudyFolder::reject_other_things() const {
   if (!holds_study() && holds_other_things(folder_)) {
     throw Error(ExitCode::held,
                 fmt::format("folder '{}' is not empty and contains no study: study.toml is "
-                            "missing (choose another folder with --out)",
-                            folder_.string()));
+                            "missing (choose another folder with {})",
+                            folder_.string(), setting_name("out")));
   }
 }
 
@@ -358,16 +360,17 @@ void StudyFolder::lock() {
                                               folder_.string()));
     }
     if (busy && head->command != command_) {
-      throw Error(ExitCode::held, fmt::format("folder '{}' is in use by rewise {}; choose "
-                                              "another folder with --out",
-                                              folder_.string(), head->command));
+      throw Error(ExitCode::held,
+                  fmt::format("folder '{}' is in use by rewise {}; choose "
+                              "another folder with {}",
+                              folder_.string(), head->command, setting_name("out")));
     }
     if (busy) {
-      throw Error(
-          ExitCode::held,
-          fmt::format("folder '{}' is in use with another configuration, {} (this "
-                      "one is {}: {}); wait for it, or choose another folder with --out",
-                      folder_.string(), head->hash, hash_, first_difference(stored, resolved_)));
+      throw Error(ExitCode::held,
+                  fmt::format("folder '{}' is in use with another configuration, {} (this "
+                              "one is {}: {}); wait for it, or choose another folder with {}",
+                              folder_.string(), head->hash, hash_,
+                              first_difference(stored, resolved_), setting_name("out")));
     }
     std::this_thread::sleep_for(20ms);
   }

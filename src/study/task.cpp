@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/setting_name.hpp"
 #include "src/settings/parse.hpp"
 #include "src/store/lease.hpp"
 #include "src/store/syscalls.hpp"
@@ -22,10 +23,11 @@ std::optional<TaskPaths> paths_beside(const std::string& out) {
   if (out.empty()) return std::nullopt;
   const std::filesystem::path file(out);
   if (file.extension() != ".h5" || file.stem().empty()) {
-    throw Error(ExitCode::usage, fmt::format("--out: '{}' does not end in .h5", out));
+    throw Error(ExitCode::usage,
+                fmt::format("{}: '{}' does not end in .h5", setting_name("out"), out));
   }
   if (folder_exists(file)) {
-    throw Error(ExitCode::held, fmt::format("--out: '{}' is a folder", out));
+    throw Error(ExitCode::held, fmt::format("{}: '{}' is a folder", setting_name("out"), out));
   }
   check_output_file(file);
   TaskPaths paths;

@@ -106,6 +106,12 @@ class Text(Planted):
         self.plant("graphs/long.cpp", "int x;\n" * 5001)
         self.assertEqual(self.output(text.check)[0], 0)
 
+    def test_options_in_the_lower_layers(self):
+        planted = 'throw Error("give --seed 1 (rewise run --help)");  // as "--seed"\n'
+        self.assertEqual(len(text.option_faults("graphs/a.cpp", planted)), 1)
+        self.assertEqual(text.option_faults("src/settings/a.cpp", planted), [])
+        self.assertEqual(text.option_faults("graphs/a.cpp", '// "--seed"\n'), [])
+
 
 class Readme(Planted):
     def setUp(self):

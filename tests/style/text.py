@@ -1,6 +1,7 @@
 """Checks text files: no tabs, no blanks at the end of lines, a newline at the end, at most 100
-columns. The length of a file is not limited. Headers that only one file includes, and that could be
-merged into it, are printed as a note, not as a fault.
+columns. The length of a file is not limited. Messages of code that does not know the command line
+name settings by setting_name() (src/base/setting_name.hpp), not by an option. Headers that only one
+file includes, and that could be merged into it, are printed as a note, not as a fault.
 
     text.py ROOT
 """
@@ -19,6 +20,11 @@ SCRIPTS = ("experiments/setup", "experiments/quickstart", "experiments/has-gpu",
 COLUMNS = 100
 # Generated or external data, which is not checked.
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
+
+
+# May spell options: the settings of users, and the bytespin engine, whose methods have the names of
+# options.
+SPELL_OPTIONS = ("src/settings/", "src/bytespin/")
 
 
 def is_text(name):
@@ -48,6 +54,21 @@ def name_faults(name, text):
             for test in re.findall(r'TEST_CASE\(\s*"([^"]*)"', text) if set(";[]") & set(test)]
 
 
+def option_faults(name, text):
+    """Strings with an option of rewise, such as "--seed", in the lower layers."""
+    if not name.startswith(("src/", "graphs/")) or name.startswith(SPELL_OPTIONS) or \
+            not name.endswith(tree.SOURCE_SUFFIXES):
+        return []
+    faults = []
+    for number, line in enumerate(text.split("\n"), 1):
+        for literal in re.findall(r'//.*|"(?:[^"\\]|\\.)*"', line):
+            # Options of other programs, and "rewise run --help", stay.
+            own = re.sub(r"(cmake|srun|rewise \w+) --", "", literal)
+            if literal.startswith('"') and (found := re.search(r"--[a-z][a-z-]*", own)):
+                faults.append(f"{name}:{number}: {found[0]} (use setting_name())")
+    return faults
+
+
 def is_product(name):
     return name.startswith(("src/", "graphs/", "analysis/", "experiments/"))
 
@@ -74,6 +95,7 @@ def check(root):
         text = (root / name).read_text(encoding="utf-8")
         checked += 1
         faults += line_faults(name, text)
+        faults += option_faults(name, text)
         faults += name_faults(name, text) if name.startswith("tests/") else []
     return tree.finish(faults, checked)
 
