@@ -110,40 +110,17 @@ std::vector<std::vector<std::string>> observable_rows(
   return rows;
 }
 
-// The magnetisation with its sign; empty without a field.
-std::string field_table(const CheckedRun& run) {
-  if (run.results.front().in_field.empty()) return "";
-  auto rows = observable_rows(run, field_observables(), &TemperatureResult::in_field);
-  rows.front().emplace_back("tau(m)");
+// The values of further observables and tau of one of them; empty if they were not measured.
+std::string further_table(const CheckedRun& run, const char* title, const auto& observables,
+                          std::vector<Value> TemperatureResult::*values, const char* slow,
+                          const char* tau_head) {
+  if ((run.results.front().*values).empty()) return "";
+  auto rows = observable_rows(run, observables, values);
+  rows.front().emplace_back(tau_head);
   for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("magnetisation"), run.checks[t]));
+    rows[t + 1].push_back(shown_tau(run.results[t].tau.at(slow), run.checks[t]));
   }
-  return "\nMagnetisation m with its sign (|m| and chi above are without it), and dm/dh:\n\n" +
-         aligned_table(rows);
-}
-
-// The staggered magnetisation; empty if it is not measured.
-std::string staggered_table(const CheckedRun& run) {
-  if (run.results.front().staggered.empty()) return "";
-  auto rows = observable_rows(run, staggered_observables(), &TemperatureResult::staggered);
-  rows.front().emplace_back("tau(m_s^2)");
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("staggered_m2"), run.checks[t]));
-  }
-  return "\nStaggered magnetisation m_s, spins of the second sublattice with opposite sign:\n\n" +
-         aligned_table(rows);
-}
-
-// Overlaps of pairs of replicas; empty without couplings.
-std::string overlap_table(const CheckedRun& run) {
-  if (run.results.front().overlaps.empty()) return "";
-  auto rows = observable_rows(run, overlap_observables(), &TemperatureResult::overlaps);
-  rows.front().emplace_back("tau(q^2)");
-  for (std::size_t t = 0; t < run.results.size(); ++t) {
-    rows[t + 1].push_back(shown_tau(run.results[t].tau.at("overlap_m2"), run.checks[t]));
-  }
-  return "\nOverlaps q of replicas 2k and 2k + 1, and of their bonds, q_l:\n\n" +
-         aligned_table(rows);
+  return fmt::format("\n{}:\n\n{}", title, aligned_table(rows));
 }
 
 std::string exchange_text(const TaskData& task) {
@@ -181,6 +158,33 @@ std::string checks_text(const CheckedRun& run, const std::vector<std::string>& w
   }
   for (const std::string& line : warnings) out += fmt::format("warning: {}\n", line);
   return out.empty() ? out : "\n" + out;
+}
+
+// The network, the model, the engine, and the cycles.
+std::string run_title(const TaskData& task) {
+  const auto& key = task.configuration;
+  std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
+                                task.graph.bonds);
+  if (!task.graph.extents.empty()) {
+    out +=
+        fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
+  }
+  out += "\n";
+  if (const Model model = model_of(task.configuration); !model.is_ferromagnet()) {
+    out += fmt::format("model: {}\n", to_string(model));
+  } else if (model.is_potts()) {
+    out += fmt::format("Potts model with {} states\n", model.q);
+  }
+  const std::string threads = text_at(task.provenance, "threads");
+  out += fmt::format(
+      "{} engine, {} with {}; {}, seed {}\n{}\n", to_string(engine_of(task)),
+      text_at(task.provenance, "device"), threads == "1" ? "1 thread" : threads + " threads",
+      count_text(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
+  const std::string& every = key.at("sampling.every");
+  out += fmt::format(
+      "{} cycles to equilibrate, then {}, one every {}\n\n", key.at("sampling.equilibrate"),
+      count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
+  return out;
 }
 
 }  // namespace
@@ -229,29 +233,7 @@ Json run_json(const TaskData& task, const CheckedRun& run,
 
 std::string run_table(const TaskData& task, const CheckedRun& run,
                       const std::vector<std::string>& warnings, bool shows_overlaps) {
-  const auto& key = task.configuration;
-  std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
-                                task.graph.bonds);
-  if (!task.graph.extents.empty()) {
-    out +=
-        fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
-  }
-  out += "\n";
-  if (const Model model = model_of(task.configuration); !model.is_ferromagnet()) {
-    out += fmt::format("model: {}\n", to_string(model));
-  } else if (model.is_potts()) {
-    out += fmt::format("Potts model with {} states\n", model.q);
-  }
-  const std::string threads = text_at(task.provenance, "threads");
-  out += fmt::format(
-      "{} engine, {} with {}; {}, seed {}\n{}\n", to_string(engine_of(task)),
-      text_at(task.provenance, "device"), threads == "1" ? "1 thread" : threads + " threads",
-      count_text(task.replicas, "replica"), key.at("sampling.seed"), cycle_text(task));
-  const std::string& every = key.at("sampling.every");
-  out += fmt::format(
-      "{} cycles to equilibrate, then {}, one every {}\n\n", key.at("sampling.equilibrate"),
-      count_text(task.bond_sum.time(), "measurement"), every == "1" ? "cycle" : every + " cycles");
-
+  std::string out = run_title(task);
   auto rows = observable_rows(run, observables(), &TemperatureResult::observables);
   const auto& results = run.results;
   const bool has_clusters = std::ranges::any_of(
@@ -267,9 +249,17 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
   }
   out += aligned_table(rows);
   out += improved_table(run, model_of(task.configuration).q);
-  out += field_table(run);
-  out += staggered_table(run);
-  if (shows_overlaps) out += overlap_table(run);
+  out += further_table(
+      run, "Magnetisation m with its sign (|m| and chi above are without it), and dm/dh",
+      field_observables(), &TemperatureResult::in_field, "magnetisation", "tau(m)");
+  out += further_table(
+      run, "Staggered magnetisation m_s, spins of the second sublattice with opposite sign",
+      staggered_observables(), &TemperatureResult::staggered, "staggered_m2", "tau(m_s^2)");
+  if (shows_overlaps) {
+    out += further_table(run, "Overlaps q of replicas 2k and 2k + 1, and of their bonds, q_l",
+                         overlap_observables(), &TemperatureResult::overlaps, "overlap_m2",
+                         "tau(q^2)");
+  }
   out += exchange_text(task);
   out += checks_text(run, warnings);
   if (model_of(task.configuration).is_potts()) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "src/search/sweep_search.hpp"
+#include "src/search/sweep/sweep_search.hpp"
 #include "src/store/task_pack.hpp"
 #include "tests/analysis/torus.hpp"
 #include "tests/study/study_pieces.hpp"
