@@ -6,6 +6,7 @@
 // omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct GlassTc {
   Extrapolation tc;
   std::vector<std::string> reasons;  // why `tc` is rejected; one line each
   bool few_graphs = false;           // more graphs may remove the reasons
+
+  std::optional<Value> accepted() const {
+    return reasons.empty() ? std::optional(tc.total()) : std::nullopt;
+  }
 };
 
 // Why T_SG cannot be found by crossings, or "".
