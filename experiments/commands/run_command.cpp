@@ -14,10 +14,10 @@
 #include "src/base/count_text.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/base/temporary.hpp"
-#include "src/results/run_estimates.hpp"
-#include "src/search/auto_schedule.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
+#include "src/search/single_run.hpp"
+#include "src/search/tune/auto_schedule.hpp"
 #include "src/settings/config.hpp"
 #include "src/settings/device_choice.hpp"
 #include "src/settings/engines.hpp"
@@ -216,105 +216,132 @@ DeviceChoice chosen_device(const RunOptions& options, const TaskSpec& spec, int 
   }
 }
 
-ExitCode run_run(const RunOptions& options) {
-  const SettingNames names = SettingNames::options();
-  TaskJob job{run_spec(options), paths_beside(options.out)};
+// A run whose options were checked.
+struct PreparedRun {
+  TaskJob job;
+  TaskRunOptions run;
+  DeviceChoice device;
+  std::optional<TemperatureRange> range;  // in which the run chooses its temperatures
+  bool tunes = false;                     // schedule "auto"
+
+  bool on_device() const { return !run.engine.devices.empty() || run.engine.device >= 0; }
+};
+
+PreparedRun prepare_run(const RunOptions& options) {
+  PreparedRun prepared;
+  TaskJob& job = prepared.job;
+  job.spec = run_spec(options);
+  job.paths = paths_beside(options.out);
+  TaskRunOptions& run = prepared.run;
+  TaskSpec& spec = job.spec;
   job.recompute_damaged = options.recompute_damaged;
   job.final_state = run_final_state(options);
-  TaskSpec& spec = job.spec;
   check_snapshots(options, spec);
-  TaskRunOptions run;
   run.engine.methods = run_methods(options, spec);
   run.engine.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                            : useful_threads(spec, threads_of_rank(0));
-  const DeviceChoice device = chosen_device(options, spec, run.engine.threads);
-  device.devices.front().choose(run.engine);
-  const bool tunes = !options.task.updates.schedule && has_cluster_updates(spec.engine);
-  check_device(run.engine, options, spec, tunes);
+  prepared.device = chosen_device(options, spec, run.engine.threads);
+  prepared.device.devices.front().choose(run.engine);
+  prepared.tunes = !options.task.updates.schedule && has_cluster_updates(spec.engine);
+  check_device(run.engine, options, spec, prepared.tunes);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
-  const bool on_device = !run.engine.devices.empty() || run.engine.device >= 0;
-  const auto range = exchange_range(options.temperature, options.task.exchange);
-  if (range) {
-    spec.temperatures = options.dry_run ? likely_exchange_ladder(*range, site_count(spec))
-                                        : choose_temperatures(spec, *range, run);
+  prepared.range = exchange_range(options.temperature, options.task.exchange);
+  if (prepared.range) {
+    spec.temperatures = options.dry_run ? likely_exchange_ladder(*prepared.range, site_count(spec))
+                                        : choose_temperatures(spec, *prepared.range, run);
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
-  if (tunes) {
+  if (prepared.tunes) {
     check_compares_schedules(spec.model, "--schedule");
     if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
       check_compares_schedules(*spec.imported, "--schedule");
     }
   }
-  MemoryNeed need = memory_need(spec, run.engine.threads, on_device, !options.out.empty());
-  share_need(need, options.out.empty() ? 0 : state_bytes(spec),
-             !options.out.empty() && gathers_state(spec, job.final_state));
-  if (options.dry_run) return print_needs(spec, range, run.engine, need, on_device, options, tunes);
-  if (const std::string line = check_memory(need); !line.empty()) {
-    fmt::print(stderr, "{}\n", line);
-  }
-  tell_device(device);
-  if (this_rank().rank == 0) tell_interactions(spec);
-  if (tunes) {
-    spec.set(automatic_schedule(job, !options.task.updates.cluster, run));
-  }
+  return prepared;
+}
 
-  if (job.paths) {  // remove temporary files of a killed run
-    const std::filesystem::path& lease = job.paths->lease;
-    clear_temporaries(folder_of(lease), fmt::format(".{}.", lease.stem().string()));
+MemoryNeed need_of(const PreparedRun& prepared, const RunOptions& options) {
+  const TaskSpec& spec = prepared.job.spec;
+  const bool stores = !options.out.empty();
+  MemoryNeed need = memory_need(spec, prepared.run.engine.threads, prepared.on_device(), stores);
+  share_need(need, stores ? state_bytes(spec) : 0,
+             stores && gathers_state(spec, prepared.job.final_state));
+  return need;
+}
+
+// What to do if another process holds the task.
+std::string advice_if_held(const RunOptions& options) {
+  return fmt::format(
+      "; wait for it, or choose another --out (if it died on another machine, run again in two "
+      "minutes){}",
+      this_rank().size > 1 && !options.share_ranks
+          ? fmt::format(" ({} processes were started together; give --share-ranks to let them "
+                        "share the run)",
+                        this_rank().size)
+          : "");
+}
+
+// Runs the task and adds the warnings of its graph.
+CheckedTask compute(PreparedRun& prepared, const RunOptions& options,
+                    std::vector<std::string>& warnings) {
+  const TaskSpec& spec = prepared.job.spec;
+  const SettingNames names = SettingNames::options();
+  if (const auto& paths = prepared.job.paths) {  // remove temporary files of a killed run
+    clear_temporaries(folder_of(paths->lease), fmt::format(".{}.", paths->lease.stem().string()));
   }
   Progress progress("run", static_cast<double>(spec.cycles()));
+  TaskJob job = prepared.job;
   job.progress = [&](std::uint64_t cycles) { progress.add(static_cast<double>(cycles)); };
   job.note = [&](const std::string& line) { progress.line(line); };
-  std::optional<CheckedRun> of_file;
-  job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data, names);
-    data.results = result_record(data, *of_file);
-  };
   std::optional<ErgodicityProblem> unreached;
   job.on_graph = [&](const Graph& graph) { unreached = ergodicity_problem(graph); };
-  TaskResult result;
+  CheckedTask result;
   try {
-    result = run_task(job, run);
+    result = run_checked(std::move(job), prepared.run, names, options.out, advice_if_held(options));
   } catch (const DamagedTask& error) {
     throw Error(ExitCode::data, fmt::format("{} (--recompute-damaged sets damaged files aside and "
                                             "computes them again)",
                                             error.what()));
   }
   progress.close();
-  switch (result.outcome) {
-    case TaskOutcome::held:
-      throw Error(
-          ExitCode::held,
-          fmt::format("'{}' is in use by {}; wait for it, or choose another --out (if it died "
-                      "on another machine, run again in two minutes){}",
-                      options.out, result.message,
-                      this_rank().size > 1 && !options.share_ranks
-                          ? fmt::format(" ({} processes were started together; give "
-                                        "--share-ranks to let them share the run)",
-                                        this_rank().size)
-                          : ""));
-    case TaskOutcome::lost:
-    case TaskOutcome::unwritten:
-      throw Error(ExitCode::interrupted, fmt::format("'{}': {}", options.out, result.message));
-    case TaskOutcome::interrupted:
-      throw Error(ExitCode::interrupted, interrupted_text(options, result, run.stop.reason()));
-    case TaskOutcome::already_finished:
-      fmt::print(stderr,
-                 "'{}' already contains this run, with {} measurements; nothing was computed "
-                 "(a larger --measure adds to it)\n",
-                 options.out, result.data.bond_sum.time());
-      break;
-    case TaskOutcome::finished:
-      break;
+  if (result.task.outcome == TaskOutcome::interrupted) {
+    throw Error(ExitCode::interrupted,
+                interrupted_text(options, result.task, prepared.run.stop.reason()));
   }
-  const CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data, names);
-  std::vector<std::string> warnings = warnings_of(checked, options.json);
+  if (result.task.outcome == TaskOutcome::already_finished) {
+    fmt::print(stderr,
+               "'{}' already contains this run, with {} measurements; nothing was computed "
+               "(a larger --measure adds to it)\n",
+               options.out, result.task.data.bond_sum.time());
+  }
+  warnings = warnings_of(result.checked, options.json);
   if (const std::string line = metropolis_warning(spec, unreached, names); !line.empty()) {
     warnings.push_back(line);
   }
+  return result;
+}
+
+ExitCode run_run(const RunOptions& options) {
+  PreparedRun prepared = prepare_run(options);
+  TaskSpec& spec = prepared.job.spec;
+  const MemoryNeed need = need_of(prepared, options);
+  if (options.dry_run) {
+    return print_needs(spec, prepared.range, prepared.run.engine, need, prepared.on_device(),
+                       options, prepared.tunes);
+  }
+  if (const std::string line = check_memory(need); !line.empty()) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  tell_device(prepared.device);
+  if (this_rank().rank == 0) tell_interactions(spec);
+  if (prepared.tunes) {
+    spec.set(automatic_schedule(prepared.job, !options.task.updates.cluster, prepared.run));
+  }
+  std::vector<std::string> warnings;
+  const auto [result, checked] = compute(prepared, options, warnings);
   if (options.json) {
     for (const std::string& line : warnings) fmt::print(stderr, "warning: {}\n", line);
     fmt::print("{}\n", run_json(result.data, checked, warnings).dump(2));

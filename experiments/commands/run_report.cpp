@@ -140,6 +140,31 @@ std::string checks_text(const CheckedRun& run, const std::vector<std::string>& w
   return out.empty() ? out : "\n" + out;
 }
 
+// The network, the model, the engine, and the cycles.
+std::string run_title(const TaskData& task, const TaskSpec& spec) {
+  std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
+                                task.graph.bonds);
+  if (!task.graph.extents.empty()) {
+    out +=
+        fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
+  }
+  out += "\n";
+  if (!spec.model.is_ferromagnet()) {
+    out += fmt::format("model: {}\n", to_string(spec.model));
+  } else if (spec.model.is_potts()) {
+    out += fmt::format("Potts model with {} states\n", spec.model.q);
+  }
+  const std::string threads = text_at(task.provenance, "threads");
+  out += fmt::format("{} engine, {} with {}; {}, seed {}\n{}\n", to_string(spec.engine),
+                     text_at(task.provenance, "device"),
+                     threads == "1" ? "1 thread" : threads + " threads",
+                     count_text(task.replicas, "replica"), spec.seed, cycle_text(spec));
+  out += fmt::format("{} cycles to equilibrate, then {}, one every {}\n\n", spec.equilibrate,
+                     count_text(task.bond_sum.time(), "measurement"),
+                     spec.every == 1 ? "cycle" : fmt::format("{} cycles", spec.every));
+  return out;
+}
+
 }  // namespace
 
 Json run_json(const TaskData& task, const CheckedRun& run,
@@ -188,27 +213,7 @@ Json run_json(const TaskData& task, const CheckedRun& run,
 std::string run_table(const TaskData& task, const CheckedRun& run,
                       const std::vector<std::string>& warnings, bool shows_overlaps) {
   const TaskSpec spec = stored_spec(task);
-  std::string out = fmt::format("{}\n{} sites, {} bonds", graph_title(task.graph), task.graph.sites,
-                                task.graph.bonds);
-  if (!task.graph.extents.empty()) {
-    out +=
-        fmt::format(" ({} rewired), {} modified cells", task.graph.rewired(), task.graph.modified);
-  }
-  out += "\n";
-  if (!spec.model.is_ferromagnet()) {
-    out += fmt::format("model: {}\n", to_string(spec.model));
-  } else if (spec.model.is_potts()) {
-    out += fmt::format("Potts model with {} states\n", spec.model.q);
-  }
-  const std::string threads = text_at(task.provenance, "threads");
-  out += fmt::format("{} engine, {} with {}; {}, seed {}\n{}\n", to_string(spec.engine),
-                     text_at(task.provenance, "device"),
-                     threads == "1" ? "1 thread" : threads + " threads",
-                     count_text(task.replicas, "replica"), spec.seed, cycle_text(spec));
-  out += fmt::format("{} cycles to equilibrate, then {}, one every {}\n\n", spec.equilibrate,
-                     count_text(task.bond_sum.time(), "measurement"),
-                     spec.every == 1 ? "cycle" : fmt::format("{} cycles", spec.every));
-
+  std::string out = run_title(task, spec);
   auto rows = observable_rows(run, observable_groups().front());
   const auto& results = run.results;
   const bool has_clusters = std::ranges::any_of(results, [](const TemperatureResult& r) {

@@ -1,4 +1,4 @@
-// tasks.json, and `rewise study`: lists and checks the contents of a study's folder, and removes
+// `rewise study`: lists and checks the contents of a study's folder, and removes
 // unused tasks.
 #include "experiments/commands/study_contents.hpp"
 
@@ -18,7 +18,7 @@
 #include "src/base/table.hpp"
 #include "src/results/json_output.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
 #include "src/store/sealed_file.hpp"
@@ -29,53 +29,6 @@ namespace rewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kFile = "tasks.json";
-
-struct LastRun {
-  std::string command, configuration;  // of the last complete run
-  RequestedTasks tasks;
-};
-
-// The digest of the contents of tasks.json.
-std::string digest_of(const LastRun& run) {
-  TextMap all = run.tasks;  // their ids are hexadecimal, unlike these keys
-  all["command"] = run.command;
-  all["configuration"] = run.configuration;
-  return task_id(all);
-}
-
-// The content of tasks.json; nullopt if it is invalid. Files of earlier versions have no digest.
-std::optional<LastRun> parse_last_run(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("tasks") || !json["tasks"].is_object()) {
-    return std::nullopt;
-  }
-  const auto word = [&json](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  LastRun run{word("command"), word("configuration"), {}};
-  for (const auto& [id, purpose] : json["tasks"].items()) {
-    if (!purpose.is_string()) return std::nullopt;
-    run.tasks[id] = purpose.get<std::string>();
-  }
-  if (json.contains("digest") && word("digest") != digest_of(run)) return std::nullopt;
-  return run;
-}
-
-// Reads tasks.json. Returns nullopt if there is no such file, or if it is damaged: then adds a line
-// to `problems`.
-std::optional<LastRun> read_last_run(const fs::path& folder, std::vector<std::string>& problems) {
-  const fs::path file = folder / kFile;
-  if (!file_exists(file)) return std::nullopt;
-  auto run = parse_last_run(read_text_file(file));
-  if (!run) {
-    problems.push_back(fmt::format(
-        "{} is damaged and is not used; running the study again writes it again", file.string()));
-  }
-  return run;
-}
 
 enum class TaskCondition {
   readable,
@@ -341,6 +294,10 @@ bool check_file(const fs::path& file, std::vector<std::string>& problems) {
   return true;
 }
 
+void print_warnings(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) fmt::print(stderr, "warning: {}\n", line);
+}
+
 // --check: names every damaged or missing file of `stored` tasks, whose `described` contents have
 // been read, and of checkpoints and summary.h5. Throws Error(data) if there are any. `problems`:
 // what was found before.
@@ -362,7 +319,7 @@ ExitCode check_contents(const fs::path& folder, const std::optional<LastRun>& la
     problems.push_back(
         fmt::format("task {} ({}) of the last complete run is missing", id, purpose_text(purpose)));
   }
-  for (const std::string& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
+  print_warnings(problems);
   fmt::print("{} and {} read\n", count_text(stored.size(), "task"),
              count_text(others, "other file"));
   std::fflush(stdout);
@@ -396,69 +353,54 @@ void require_study_folder(const fs::path& folder) {
   }
 }
 
-ExitCode run_study_contents(const ContentOptions& options) {
-  const fs::path folder = options.folder, tasks = folder / "tasks";
-  require_study_folder(folder);
-  std::optional<StudyLock> alone;
-  if (options.prune && !alone.emplace(folder).exclusive() && alone->works()) {
+// The tasks in a folder, and what was wrong with their files.
+struct StudyContents {
+  std::vector<StoredTask> stored;
+  std::vector<TaskDescription> described;
+  std::string table;
+  std::vector<std::string> problems;
+};
+
+StudyContents read_contents(const fs::path& tasks, const std::optional<LastRun>& last, bool list) {
+  StudyContents contents;
+  // A running study may move task files into a results archive meanwhile; the folder is then listed
+  // again.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    contents = {};
+    if (folder_exists(tasks)) contents.stored = stored_tasks(tasks, contents.problems);
+    contents.table =
+        contents_table(contents.stored, last, list, contents.problems, contents.described);
+    const auto moved = [](const TaskDescription& task) {
+      return task.condition == TaskCondition::moved;
+    };
+    if (std::ranges::none_of(contents.described, moved)) break;
+  }
+  return contents;
+}
+
+// --prune: removes only tasks that a complete run with the present configuration did not request.
+ExitCode prune(const fs::path& folder) {
+  const fs::path tasks = folder / "tasks";
+  StudyLock alone(folder);
+  if (!alone.exclusive() && alone.works()) {
     throw Error(
         ExitCode::held,
         fmt::format("another process works in folder '{}': nothing was removed", folder.string()));
   }
-  if (alone && !alone->works()) {
+  if (!alone.works()) {
     fmt::print(stderr,
                "warning: '{}' cannot be locked: --prune does not see other processes in it\n",
                folder.string());
   }
-  std::vector<std::string> own, problems;  // of tasks.json, of tasks
-  const auto requested = read_last_run(folder, own);
+  std::vector<std::string> problems, of_tasks;
+  const auto last = read_last_run(folder, problems);
   std::vector<StoredTask> stored;
-  std::string table;
-  std::vector<TaskDescription> described;
-  // A running study may move task files into a results archive meanwhile; the folder is then listed
-  // again.
-  for (int attempt = 0; attempt < 5; ++attempt) {
-    problems.clear();
-    described.clear();
-    if (folder_exists(tasks)) stored = stored_tasks(tasks, problems);
-    if (options.prune) break;
-    table = contents_table(stored, requested, options.list, problems, described);
-    const auto moved = [](const TaskDescription& task) {
-      return task.condition == TaskCondition::moved;
-    };
-    if (std::ranges::none_of(described, moved)) break;
-  }
-  const bool damaged = !problems.empty();
-  problems.insert(problems.begin(), own.begin(), own.end());
-  if (options.check) {
-    return check_contents(folder, requested, stored, described, std::move(problems));
-  }
-  for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
-  if (!options.prune) {
-    fmt::print("{}", table);
-    if (!own.empty()) return ExitCode::done;  // it is unknown which tasks are requested
-    try {
-      const StudyConfig present = read_study_config(folder / "study.toml");
-      if (!requested ||
-          requested->configuration != StudyFolder(folder, present, requested->command).hash()) {
-        fmt::print("{}", progress_text(present, described));
-      }
-    } catch (const Error& error) {
-      fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
-    }
-    if (!requested) return ExitCode::done;
-    fmt::print("{}", missing_text(stored, requested->tasks, damaged));
-    const auto left = unrequested(stored, requested->tasks);
-    fmt::print("\n{}, {}; {} ({}) not requested\n", count_text(stored.size(), "task"),
-               bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
-               bytes_text(static_cast<double>(bytes_of(left))));
-    return ExitCode::done;
-  }
-
-  // Removes only tasks that a complete run with the present configuration did not request.
+  if (folder_exists(tasks)) stored = stored_tasks(tasks, of_tasks);
+  print_warnings(problems);
+  print_warnings(of_tasks);
   const StudyConfig config = read_study_config(folder / "study.toml");
-  const StudyFolder place(folder, config, requested ? requested->command : "");
-  if (!requested || requested->configuration != place.hash()) {
+  const StudyFolder place(folder, config, last ? last->command : "");
+  if (!last || last->configuration != place.hash()) {
     throw Error(ExitCode::data,
                 fmt::format("'{}': its last run was not completed, so the requested tasks are "
                             "unknown; run the study again first",
@@ -466,14 +408,45 @@ ExitCode run_study_contents(const ContentOptions& options) {
   }
   place.clear_leftovers();
   const bool finished = place.is_finished();
-  std::vector<std::string> ids = unrequested_checkpoints(tasks, requested->tasks);
-  for (const StoredTask& task : unrequested(stored, requested->tasks)) ids.push_back(task.id);
+  std::vector<std::string> ids = unrequested_checkpoints(tasks, last->tasks);
+  for (const StoredTask& task : unrequested(stored, last->tasks)) ids.push_back(task.id);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   const std::uint64_t freed = remove_tasks(tasks, ids);
   if (finished) place.mark_finished();
   fmt::print("{} removed, {}\n", count_text(ids.size(), "task"),
              bytes_text(static_cast<double>(freed)));
+  return ExitCode::done;
+}
+
+ExitCode run_study_contents(const ContentOptions& options) {
+  const fs::path folder = options.folder;
+  require_study_folder(folder);
+  if (options.prune) return prune(folder);
+  std::vector<std::string> problems;  // of tasks.json
+  const auto last = read_last_run(folder, problems);
+  const bool damaged_list = !problems.empty();
+  const StudyContents contents = read_contents(folder / "tasks", last, options.list);
+  const auto& [stored, described, table, of_tasks] = contents;
+  problems.insert(problems.end(), of_tasks.begin(), of_tasks.end());
+  if (options.check) return check_contents(folder, last, stored, described, std::move(problems));
+  print_warnings(problems);
+  fmt::print("{}", table);
+  if (damaged_list) return ExitCode::done;  // it is unknown which tasks are requested
+  try {
+    const StudyConfig present = read_study_config(folder / "study.toml");
+    if (!last || last->configuration != StudyFolder(folder, present, last->command).hash()) {
+      fmt::print("{}", progress_text(present, described));
+    }
+  } catch (const Error& error) {
+    fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
+  }
+  if (!last) return ExitCode::done;
+  fmt::print("{}", missing_text(stored, last->tasks, !of_tasks.empty()));
+  const auto left = unrequested(stored, last->tasks);
+  fmt::print("\n{}, {}; {} ({}) not requested\n", count_text(stored.size(), "task"),
+             bytes_text(static_cast<double>(bytes_of(stored))), left.size(),
+             bytes_text(static_cast<double>(bytes_of(left))));
   return ExitCode::done;
 }
 
@@ -495,18 +468,6 @@ More examples:
   rewise study studies/sweep --prune    remove tasks that are not requested)";
 
 }  // namespace
-
-void write_requested(const StudyFolder& place, const std::string& command,
-                     const RequestedTasks& requested) {
-  Json json;
-  json["format"] = "rewise tasks";
-  json["format_version"] = 1;
-  json["command"] = command;
-  json["configuration"] = place.hash();
-  json["tasks"] = requested;
-  json["digest"] = digest_of({command, place.hash(), requested});
-  write_text_file(place.path() / kFile, json.dump(1) + "\n");
-}
 
 std::string unrequested_text(const fs::path& folder, const RequestedTasks& requested) {
   constexpr std::size_t kLooked = 200, kNamed = 3;

@@ -2,20 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <memory>
 #include <optional>
 
 #include "experiments/commands/study_contents.hpp"
 #include "experiments/console/python.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "src/base/clock.hpp"
 #include "src/base/count_text.hpp"
-#include "src/base/error.hpp"
 #include "src/results/cells.hpp"
-#include "src/search/costs.hpp"
+#include "src/search/run_study.hpp"
 #include "src/search/study_need.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
@@ -24,22 +19,6 @@
 #include "src/study/ranks.hpp"
 
 namespace rewise {
-namespace {
-
-DeviceChoice study_devices(const StudyOptions& options, const StudyConfig& config,
-                           const LikelyCounts& likely) {
-  const CudaReport report = report_for(config.device, this_rank().local_size > 1);
-  return share_of(
-      this_rank(),
-      choose_devices(
-          config.device, config.engine,
-          options.device.empty() ? options.study + ": run.device" : std::string("--device"), report,
-          Teams::rejected, cpu_seconds(config, likely, thread_count(config.threads))),
-      config.device.find(':') != std::string::npos, report);
-}
-
-}  // namespace
-
 std::string keys_help(std::string_view command) {
   constexpr std::size_t width = 90;
   std::string text, line;
@@ -139,38 +118,19 @@ std::filesystem::path study_folder(const StudyOptions& options, const StudyConfi
 
 namespace {
 
-void print_partial(const StudyFolder& place, const StudyOptions& options,
-                   const ComputeOutcome& analysis) {
-  if (!place.leads()) return;
-  try {
-    StudyOutcome so_far = analysis();
-    Json& points = so_far.summary["points"];
-    so_far.summary["partial"] = true;
-    if (options.json) {
-      if (points.empty()) points = Json::array();
-      fmt::print("{}\n", so_far.summary.dump(2));
-    } else if (points.empty()) {
-      fmt::print(stderr, "no table yet: too few networks are finished\n");
-    } else {
-      fmt::print("\nPARTIAL: the study was stopped; this table has the finished networks only\n{}",
-                 so_far.text);
-    }
-    std::fflush(stdout);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "cannot print the table of the finished networks: {}\n", error.what());
+void print_partial(const StudyOptions& options, const StudyOutcome& so_far) {
+  Json summary = so_far.summary;
+  Json& points = summary["points"];
+  if (options.json) {
+    if (points.empty()) points = Json::array();
+    fmt::print("{}\n", summary.dump(2));
+  } else if (points.empty()) {
+    fmt::print(stderr, "no table yet: too few networks are finished\n");
+  } else {
+    fmt::print("\nPARTIAL: the study was stopped; this table has the finished networks only\n{}",
+               so_far.text);
   }
-}
-
-// Writes the files of the outcome; summary.json contains the hash of the configuration. Throws
-// Error(held) if the folder now belongs to another configuration.
-void write_outcome(const StudyFolder& place, StudyOutcome outcome) {
-  place.check_still_ours();
-  outcome.summary["configuration"] = place.hash();
-  write_text_file(place.path() / "summary.json", outcome.summary.dump(2) + "\n");
-  write_text_file(place.path() / "summary.txt", outcome.text);
-  write_text_file(place.path() / "summary.csv", outcome.csv);
-  if (!outcome.tc_csv.empty()) write_text_file(place.path() / "tc.csv", outcome.tc_csv);
-  if (!outcome.resamples.empty()) write_text_file(place.path() / "summary.h5", outcome.resamples);
+  std::fflush(stdout);
 }
 
 ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely, bool as_json) {
@@ -221,74 +181,51 @@ ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely
   return ExitCode::done;
 }
 
-}  // namespace
+ExitCode print_needs(const StudyRequest& request, bool as_json) {
+  StudyFolder(request.folder, request.config, request.command).check_free();
+  try {
+    study_devices(request);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::device) throw;
+    fmt::print(stderr, "{}; the estimate is that of the CPU\n", error.what());
+  }
+  return print_study_needs(request.config, request.likely(), as_json);
+}
 
-ExitCode run_study(const std::string& command, const StudyOptions& options,
-                   const StudyConfig& config, const StudyAnalysis& analysis) {
-  const double begin = now();
-  const auto folder = study_folder(options, config);
-  std::size_t computed = 0;
-  StudyFolder place(folder, config, command);
-  const LikelyCounts& likely = command == "sweep" ? kLikelySweep : kLikelyTc;
-  if (options.dry_run) {
-    place.check_free();
-    try {
-      study_devices(options, config, likely);
-    } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::device) throw;
-      fmt::print(stderr, "{}; the estimate is that of the CPU\n", error.what());
-    }
-    return print_study_needs(config, likely, options.json);
-  }
-  // Locked until the end, so that the printed results belong to this configuration.
-  if (place.holds_study()) place.claim();
-  std::string unrequested;
-  std::optional<Progress> progress;
-  std::optional<Study> study;  // may still write files in the background
-  if (!config.recompute_damaged && place.is_finished()) {
-    if (!place.leads()) return ExitCode::done;
-    place.clear_leftovers();
-  } else {
-    std::optional<std::chrono::duration<double>> limit;
-    if (config.time_limit) limit = std::chrono::duration<double>(*config.time_limit);
-    const StopToken stop(limit);
-    const DeviceChoice devices = study_devices(options, config, likely);
-    place.claim();
-    if (place.leads()) tell_device(devices);
-    progress.emplace(config.name, 0, !place.leads());
-    study.emplace(std::move(place), devices.indices());
-    const StudyFolder& ours = study->study_folder();
-    const EarlyResults early{[&](const ComputeOutcome& compute) {
-                               if (ours.leads()) write_outcome(ours, compute());
-                             },
-                             [&](const ComputeOutcome& compute) {
-                               progress->close();
-                               print_partial(ours, options, compute);
-                             }};
-    StudyOutcome outcome = analysis(*study, stop, *progress, early);
-    study->complete_files(stop, *progress);
-    progress->close();
-    if (outcome.summary.is_null()) return ExitCode::done;  // a lower rank analyses the results
-    outcome.summary["seconds"] = now() - begin;
-    write_outcome(study->study_folder(), std::move(outcome));
-    write_requested(study->study_folder(), command, study->requested());
-    unrequested = unrequested_text(folder, study->requested());
-    study->study_folder().mark_finished();
-    computed = study->computed();
-  }
+// Prints the results of a finished study and draws its plots.
+ExitCode show_study(const StudyOptions& options, const std::filesystem::path& folder,
+                    const FinishedStudy& finished) {
+  const std::string unrequested =
+      finished.requested.empty() ? "" : unrequested_text(folder, finished.requested);
   fmt::print("{}", read_text_file(folder / (options.json ? "summary.json" : "summary.txt")));
   std::fflush(stdout);
-  const double seconds = now() - begin;
   ExitCode status = ExitCode::done;
   if (options.plots && !is_up_to_date(folder / "report.html", folder / "summary.json")) {
     status = draw_report(folder);
   }
   fmt::print(stderr, "{}{}", unrequested.empty() ? "" : "\n", unrequested);
-  fmt::print(stderr, "\n{} computed{}{}, {}; results in {}\n", count_text(computed, "task"),
-             this_rank().size > 1 ? " by this process" : "",
-             computed > 0 ? " (a task: one network at its temperatures)" : "",
-             duration_text(seconds), folder.string());
+  fmt::print(stderr, "\n{} computed{}{}, {}; results in {}\n",
+             count_text(finished.computed, "task"), this_rank().size > 1 ? " by this process" : "",
+             finished.computed > 0 ? " (a task: one network at its temperatures)" : "",
+             duration_text(finished.seconds), folder.string());
   return status;
+}
+
+}  // namespace
+
+ExitCode run_study_command(const std::string& command, const StudyOptions& options,
+                           const StudyConfig& config,
+                           const std::function<StudyAnalysis()>& analysis) {
+  const StudyRequest request{command,
+                             config,
+                             study_folder(options, config),
+                             options.device.empty() ? options.study + ": run.device" : "--device",
+                             analysis,
+                             [&](const StudyOutcome& so_far) { print_partial(options, so_far); }};
+  if (options.dry_run) return print_needs(request, options.json);
+  return run_study(request, [&](const FinishedStudy& finished) {
+    return show_study(options, request.folder, finished);
+  });
 }
 
 }  // namespace rewise

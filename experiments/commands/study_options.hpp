@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,10 @@ StudyConfig configure(const StudyOptions& options);
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
-// all of these exist already, only prints the results. `command`: tc or sweep.
-ExitCode run_study(const std::string& command, const StudyOptions& options,
-                   const StudyConfig& config, const StudyAnalysis& analysis);
+// all of these exist already, only prints the results. `command`: tc or sweep. `analysis`: see
+// StudyRequest.
+ExitCode run_study_command(const std::string& command, const StudyOptions& options,
+                           const StudyConfig& config,
+                           const std::function<StudyAnalysis()>& analysis);
 
 }  // namespace rewise

@@ -6,10 +6,8 @@
 
 #include "experiments/commands/study_options.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "graphs/graph_io.hpp"
 #include "src/search/added_temperatures.hpp"
-#include "src/search/study_analysis.hpp"
-#include "src/store/syscalls.hpp"
+#include "src/search/sweep/sweep_study.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -59,19 +57,17 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
-  // Reads the graphs once more than needed, so that an unreadable one leaves no new folder.
-  if (!options.dry_run && !file_exists(study_folder(options, config) / "study.toml")) {
-    for (const auto& file : config.files) read_graph(file.string(), config.reading);
-  }
-  const StudyAnalysis sweep = sweep_study(config);
-  const auto analysis = [&](Study& study, const StopToken& stop, Progress& progress,
-                            const EarlyResults& early) {
-    if (study.study_folder().leads()) {
+  return run_study_command("sweep", options, config, [&]() -> StudyAnalysis {
+    const auto tell = [=](Study& study) {
+      if (!study.study_folder().leads()) return;
       for (const std::string& line : messages) fmt::print(stderr, "{}\n", line);
-    }
-    return sweep(study, stop, progress, early);
-  };
-  return run_study("sweep", options, config, analysis);
+    };
+    return [tell, sweep = sweep_study(config)](Study& study, const StopToken& stop,
+                                               Progress& progress, const EarlyResults& early) {
+      tell(study);
+      return sweep(study, stop, progress, early);
+    };
+  });
 }
 
 }  // namespace

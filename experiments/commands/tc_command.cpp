@@ -5,8 +5,8 @@
 
 #include "experiments/commands/study_options.hpp"
 #include "experiments/console/shared_options.hpp"
-#include "src/search/study_analysis.hpp"
-#include "src/search/tc_search.hpp"
+#include "src/search/tc/tc_config.hpp"
+#include "src/search/tc/tc_study.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise {
@@ -71,7 +71,7 @@ the latent heat, or that these sizes cannot decide.
 
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = tc_config(configure(options), options.study);
-  return run_study("tc", options, config, tc_study(config));
+  return run_study_command("tc", options, config, [&] { return tc_study(config); });
 }
 
 }  // namespace

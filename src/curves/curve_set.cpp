@@ -61,6 +61,7 @@ const std::vector<MetricBlock> kBlocks = {
     {"Time of a sweep, a cluster update and a cycle; the mean |correlation| after the last step:",
      {{"sweep_seconds", "sweep, us", 1e6},
       {"cluster_seconds", "cluster, us", 1e6},
+      {"exchange_seconds", "Houdayer, us", 1e6},
       {"cycle_seconds", "cycle, us", 1e6},
       {"correlation_end", "|correlation|"},
       {"steps_end", "after steps"},
@@ -149,16 +150,6 @@ std::string bound_name(std::string_view metric) {
   return fmt::format("{}_above{}", metric.substr(0, unit), metric.substr(unit));
 }
 
-// Whether a block shows this metric of the row.
-bool is_in_block(const MetricRow& row, std::string_view metric) {
-  return std::ranges::any_of(kBlocks, [&](const MetricBlock& block) {
-    if (find(row, block.columns.front().metric) == nullptr) return false;
-    return std::ranges::any_of(block.columns, [&](const MetricColumn& column) {
-      return metric == column.metric || metric == bound_name(column.metric);
-    });
-  });
-}
-
 // Keys of a row in a block.
 CurveKeys block_keys(const MetricRow& row, const MetricBlock& block) {
   CurveKeys keys = row.keys;
@@ -166,12 +157,6 @@ CurveKeys block_keys(const MetricRow& row, const MetricBlock& block) {
     std::erase_if(keys, [](const auto& key) { return key.first == "temperature"; });
   }
   return keys;
-}
-
-std::vector<std::string> key_heads(const CurveKeys& keys) {
-  std::vector<std::string> heads;
-  for (const auto& [name, value] : keys) heads.push_back(name == "temperature" ? "T" : name);
-  return heads;
 }
 
 Cells block_cells(const CurveSet& set, const MetricBlock& block) {
@@ -183,7 +168,10 @@ Cells block_cells(const CurveSet& set, const MetricBlock& block) {
     if (find(row, block.columns.front().metric) != nullptr && !shown_before) rows.push_back(&row);
   }
   if (rows.empty()) return {};
-  Cells cells{key_heads(block_keys(*rows.front(), block))};
+  Cells cells{{}};
+  for (const auto& [name, value] : block_keys(*rows.front(), block)) {
+    cells.front().push_back(name == "temperature" ? "T" : name);
+  }
   for (const MetricRow* row : rows) {
     auto& line = cells.emplace_back();
     for (const auto& [name, value] : block_keys(*row, block)) line.push_back(value);
@@ -205,18 +193,6 @@ Cells block_cells(const CurveSet& set, const MetricBlock& block) {
     }
   }
   return cells;
-}
-
-// Heads and values of the metrics outside of all blocks.
-std::pair<std::vector<std::string>, std::vector<std::string>> other_cells(const MetricRow& row) {
-  std::vector<std::string> heads = key_heads(row.keys), line;
-  for (const auto& [name, value] : row.keys) line.push_back(value);
-  for (const auto& [name, value] : row.values) {
-    if (is_in_block(row, name)) continue;
-    heads.push_back(name);
-    line.push_back(shown(value));
-  }
-  return {heads, line};
 }
 
 // Splits a wide table into several, one below the other, each with the first `keys` columns.
@@ -303,32 +279,17 @@ std::string curves_csv(const CurveTable& table) {
   return text;
 }
 
-// Blocks come first, then the other metrics in the order of measurement.
 std::string metrics_table(const CurveSet& set) {
-  std::string text;
-  const auto add = [&](const char* title, const Cells& cells, std::size_t keys) {
-    if (cells.size() < 2) return;
-    if (!text.empty()) text += "\n";
-    if (*title != 0) text += fmt::format("{}\n", title);
-    text += wrapped_table(cells, keys);
-  };
-  if (set.metrics.empty()) return text;
+  if (set.metrics.empty()) return "";
   const MetricRow& first = set.metrics.front();
   const bool exchange = find(first, "exchange_accepted") != nullptr;
+  std::string text;
   for (const MetricBlock& block : exchange ? kExchangeBlocks : kBlocks) {
-    add(block.title, block_cells(set, block), block_keys(first, block).size());
+    const Cells cells = block_cells(set, block);
+    if (cells.empty()) continue;
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", block.title,
+                        wrapped_table(cells, block_keys(first, block).size()));
   }
-  if (exchange) return text;
-  Cells cells;
-  for (const auto& row : set.metrics) {
-    auto [heads, line] = other_cells(row);
-    if (cells.empty() || cells.front() != heads) {
-      add("", cells, first.keys.size());
-      cells = {heads};
-    }
-    if (heads.size() > row.keys.size()) cells.push_back(std::move(line));
-  }
-  add("", cells, first.keys.size());
   return text;
 }
 

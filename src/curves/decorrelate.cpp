@@ -298,67 +298,67 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
   if (!known) row.add("independent_above_cycles", scaled(longest, 2));
 }
 
+// The sums with one row or column for each independent member. Houdayer moves make the two replicas
+// of a couple dependent, and also their two overlaps: both are averaged.
+Sums sums_of_members(const CurveSpec& spec, const Sums& sums) {
+  if (!spec.schedule.houdayer) return sums;
+  const auto columns = [&](const RealSeries& series, ReplicaDependence kind) {
+    return member_columns(series, kind, spec.graphs);
+  };
+  const auto rows = [&](const Eigen::ArrayXXd& all) -> Eigen::ArrayXXd {
+    return columns(all.transpose(), ReplicaDependence::replicas).transpose();
+  };
+  Sums reduced = sums;
+  reduced.correlation = rows(sums.correlation);
+  reduced.abs_correlation = rows(sums.abs_correlation);
+  reduced.energy = columns(sums.energy, ReplicaDependence::replicas);
+  reduced.abs_m = columns(sums.abs_m, ReplicaDependence::replicas);
+  reduced.m2 = columns(sums.m2, ReplicaDependence::replicas);
+  reduced.q2 = columns(sums.q2, ReplicaDependence::overlaps);
+  return reduced;
+}
+
 // Adds the curves and metrics of temperature number `t` of the follower's engine to `set`.
 void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::size_t t,
               const Updates& mix, const Follower& follower) {
   const CurveKeys keys = curve_keys(temperature, mix);
-  const Sums& sums = follower.sums(t);
-  const Timing local_times = timing_of(follower.local()),
-               cluster_times = timing_of(follower.cluster()),
-               exchange_times = timing_of(follower.exchange());
-  const Value local = local_times.median, cluster = cluster_times.median,
-              exchange = exchange_times.median;
-  const StepCost cost{local.value, cluster.value, exchange.value};
+  const Sums sums = sums_of_members(spec, follower.sums(t));
+  const Eigen::Index members = sums.correlation.rows() / static_cast<Eigen::Index>(spec.graphs);
+  const Timing local = timing_of(follower.local()), cluster = timing_of(follower.cluster()),
+               exchange = timing_of(follower.exchange());
+  const StepCost cost{local.median.value, cluster.median.value, exchange.median.value};
   const std::uint64_t cycle = mix.schedule.updates_per_cycle();
   const double cycle_seconds = seconds_of(cost, mix.schedule, cycle);
-  const auto known = [](double error) { return std::isfinite(error) ? error : 0; };
+  const auto known = [](const Timing& time) {
+    return std::isfinite(time.median.error) ? time.median.error : 0;
+  };
   const bool closes = mix.schedule.closing_steps() > 0;
-  const Value cycle_cost{cycle_seconds, std::hypot(mix.schedule.local * known(local.error),
-                                                   mix.schedule.cluster * known(cluster.error),
-                                                   closes * known(exchange.error))};
+  const Value cycle_cost{
+      cycle_seconds, std::hypot(mix.schedule.local * known(local),
+                                mix.schedule.cluster * known(cluster), closes * known(exchange))};
   const Eigen::ArrayXd steps = as_array(follower.lags());
-  const Eigen::ArrayXd seconds = seconds_at(cost, mix.schedule, follower.lags());
-  // Houdayer moves make the two replicas of a couple dependent, and also their two overlaps: both
-  // are averaged to one column.
-  const auto of_members = [&](const RealSeries& series, ReplicaDependence kind) {
-    return member_columns(series, spec.schedule.houdayer ? kind : ReplicaDependence::none,
-                          spec.graphs);
+  const auto seconds_by = [&](const StepCost& one) {
+    return seconds_at(one, mix.schedule, follower.lags());
   };
-  const auto rows_of_members = [&](const Eigen::ArrayXXd& rows) -> Eigen::ArrayXXd {
-    return of_members(rows.transpose(), ReplicaDependence::replicas).transpose();
-  };
-  const Eigen::Index members =
-      members_of(spec.schedule.houdayer ? ReplicaDependence::replicas : ReplicaDependence::none,
-                 static_cast<Eigen::Index>(spec.replicas));
-  const Eigen::ArrayXXd correlations = rows_of_members(sums.correlation),
-                        abs_correlations = rows_of_members(sums.abs_correlation);
+  const Eigen::ArrayXd seconds = seconds_by(cost);
+  const MeanCurve plain = mean_over_groups(sums.correlation, members),
+                  absolute = mean_over_groups(sums.abs_correlation, members);
   Curve& curve = set.table("correlation").curves.emplace_back(Curve{keys, {}});
-  const MeanCurve plain = mean_over_groups(correlations, members),
-                  absolute = mean_over_groups(abs_correlations, members);
   curve.add("steps", steps);
   curve.add("seconds", seconds);
-  curve.add("seconds_low",
-            seconds_at({local_times.shortest, cluster_times.shortest, exchange_times.shortest},
-                       mix.schedule, follower.lags()));
-  curve.add("seconds_high",
-            seconds_at({local_times.longest, cluster_times.longest, exchange_times.longest},
-                       mix.schedule, follower.lags()));
+  curve.add("seconds_low", seconds_by({local.shortest, cluster.shortest, exchange.shortest}));
+  curve.add("seconds_high", seconds_by({local.longest, cluster.longest, exchange.longest}));
   curve.add("correlation", plain.value);
   curve.add("correlation_error", plain.error);
   curve.add("abs_correlation", absolute.value);
   curve.add("abs_correlation_error", absolute.error);
-  Sums reduced;
-  reduced.energy = of_members(sums.energy, ReplicaDependence::replicas);
-  reduced.abs_m = of_members(sums.abs_m, ReplicaDependence::replicas);
-  reduced.m2 = of_members(sums.m2, ReplicaDependence::replicas);
-  reduced.q2 = of_members(sums.q2, ReplicaDependence::overlaps);
-  const std::vector<NamedSeries> all = series_of(reduced, spec.graphs);
+  const std::vector<NamedSeries> all = series_of(sums, spec.graphs);
   add_autocorrelation(set, keys, all, mix.schedule, cycle_seconds);
 
   MetricRow& row = set.metrics.emplace_back(MetricRow{keys, {}});
-  row.add("sweep_seconds", local);
-  row.add("cluster_seconds", cluster);
-  if (closes) row.add("exchange_seconds", exchange);
+  row.add("sweep_seconds", local.median);
+  row.add("cluster_seconds", cluster.median);
+  if (closes) row.add("exchange_seconds", exchange.median);
   row.add("cycle_seconds", cycle_cost);
   const Eigen::Index last = steps.size() - 1;
   row.add("correlation_end", {absolute.value[last], absolute.error[last]});
@@ -366,10 +366,11 @@ void conclude(CurveSet& set, const CurveSpec& spec, double temperature, std::siz
   row.add("seconds_end", with_cost({seconds[last], 0}, cycle_cost));
   for (const auto& [name, level] :
        {std::pair<const char*, double>{"e", std::exp(-1)}, {"10", 1.0 / 10}, {"30", 1.0 / 30}}) {
-    row.add(std::string("steps_to_1/") + name,
-            time_to_level(steps, abs_correlations, level, members));
-    row.add(std::string("seconds_to_1/") + name,
-            with_cost(time_to_level(seconds, abs_correlations, level, members), cycle_cost));
+    const auto time = [&](const Eigen::ArrayXd& x) {
+      return time_to_level(x, sums.abs_correlation, level, members);
+    };
+    row.add(std::string("steps_to_1/") + name, time(steps));
+    row.add(std::string("seconds_to_1/") + name, with_cost(time(seconds), cycle_cost));
   }
   add_times(row, all, cycle, cycle_cost, mix.schedule.exchange);
   if (!mix.schedule.exchange) return;

@@ -6,14 +6,22 @@
 
 #include "src/base/error.hpp"
 #include "src/python/simulation.hpp"
-#include "src/results/run_estimates.hpp"
 #include "src/search/costs.hpp"
 #include "src/search/exchange_ladder.hpp"
+#include "src/search/single_run.hpp"
 #include "src/settings/device_choice.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/memory_need.hpp"
 
 namespace rewise::python {
+namespace {
+
+int threads_of(const TaskSpec& spec, const Settings& settings) {
+  return settings.threads > 0 ? static_cast<int>(settings.threads)
+                              : useful_threads(spec, thread_count(0));
+}
+
+}  // namespace
 
 TaskSpec task_spec(const std::shared_ptr<const Graph>& graph, const Settings& settings) {
   TaskRequest request = settings.task;
@@ -51,8 +59,7 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
   EngineOptions options;
   options.methods = choose_methods(settings.methods, spec.engine, spec.cluster,
                                    static_cast<int>(spec.graph.extents.size()));
-  options.threads = settings.threads > 0 ? static_cast<int>(settings.threads)
-                                         : useful_threads(spec, thread_count(0));
+  options.threads = threads_of(spec, settings);
   const DeviceChoice device =
       choose_device(settings.device, spec.engine, "device", cpu_seconds, Teams::allowed);
   device.devices.front().choose(options);
@@ -67,32 +74,22 @@ Notes notes_of(const CheckedRun& run) {
 
 TaskData run(std::shared_ptr<const Graph> graph, const Settings& settings, const Listener& listener,
              Notes& notes) {
-  TaskSpec spec = task_spec(graph, settings);
+  TaskJob job{task_spec(graph, settings), paths_beside(settings.out)};
+  TaskSpec& spec = job.spec;
   TaskRunOptions run;
-  const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
-                                           : useful_threads(spec, thread_count(0));
-  run.engine = engine_options(spec, settings, cpu_seconds(spec, threads));
-  const auto paths = paths_beside(settings.out);
-  check_memory(memory_need(spec, run.engine.threads, on_device(run.engine), paths.has_value()));
-  if (paths && configuration_of(spec) != task_configuration(spec)) spec.imported = nullptr;
-  TaskJob job{spec, paths};
+  run.engine = engine_options(spec, settings, cpu_seconds(spec, threads_of(spec, settings)));
+  check_memory(memory_need(spec, run.engine.threads, on_device(run.engine), job.paths.has_value()));
+  TextMap configuration = configuration_of(spec);
+  if (job.paths && configuration != task_configuration(spec)) spec.imported = nullptr;
   job.progress = listener.done;  // stop requests come through stop_request_hook (long_call.cpp)
   job.note = [&](const std::string& line) { notes.push_back(line); };
-  std::optional<CheckedRun> of_file;
-  job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data, SettingNames::arguments());
-    data.results = result_record(data, *of_file);
-  };
-  TaskResult result = run_task(std::move(job), run);
-  if (result.outcome == TaskOutcome::held) {
-    throw Error(ExitCode::held, fmt::format("'{}' is in use by {}", settings.out, result.message));
-  }
-  if (result.outcome == TaskOutcome::lost || result.outcome == TaskOutcome::interrupted) {
+  auto [result, checked] =
+      run_checked(std::move(job), run, SettingNames::arguments(), settings.out);
+  if (result.outcome == TaskOutcome::interrupted) {
     throw Error(ExitCode::interrupted, fmt::format("stopped after {}", result.message));
   }
-  result.data.configuration = configuration_of(spec);
-  const Notes warnings =
-      notes_of(of_file ? *of_file : checked_run(result.data, SettingNames::arguments()));
+  result.data.configuration = std::move(configuration);
+  const Notes warnings = notes_of(checked);
   notes.insert(notes.end(), warnings.begin(), warnings.end());
   return std::move(result.data);
 }

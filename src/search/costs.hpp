@@ -2,7 +2,7 @@
 // (EngineCosts). Used to decide whether to start a GPU and whether to tune.
 #pragma once
 
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 #include "src/settings/config.hpp"
 #include "src/settings/task_spec.hpp"
 

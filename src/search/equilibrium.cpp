@@ -7,7 +7,7 @@
 
 #include "analysis/series/statistics.hpp"
 #include "src/results/task_results.hpp"
-#include "src/search/tree_search.hpp"
+#include "src/search/couplings.hpp"
 
 namespace rewise {
 namespace {

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "src/results/hot_cold.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 #include "src/study/study.hpp"
 
 namespace rewise {

@@ -8,7 +8,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/round_to_digits.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 
 namespace rewise {
 

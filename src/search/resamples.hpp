@@ -24,20 +24,25 @@
 // (analysis/series/jackknife.hpp). Sizes of fewer than two graphs have no samples.
 #pragma once
 
-#include <span>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "src/search/sweep_search.hpp"
-#include "src/search/tc_analysis.hpp"
-#include "src/search/tree_search.hpp"
+#include "src/base/h5.hpp"
+#include "src/search/study_point.hpp"
 
 namespace rewise {
 
-// Bytes of the file. `tree`: one element per point, or empty.
-std::string tc_resamples(const StudyConfig& config, const std::vector<TcData>& points,
-                         const TcResult& result, const std::vector<TreePoint>& tree);
-std::string sweep_resamples(const StudyConfig& config, const std::vector<SweepPoint>& points);
+// Bytes of the file. `add_to_point(group, k)` adds the results of point number k, `add_to_root`
+// those of the study; both may be empty.
+std::string resamples_of(
+    const StudyConfig& config, const std::string& kind,
+    const std::vector<const StudyPoint*>& points,
+    const std::function<void(h5::Group& point, std::size_t k)>& add_to_point = {},
+    const std::function<void(h5::Group& root)>& add_to_root = {});
+
+using SampleMatrix = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+void write_vector(h5::Group& group, const std::string& name, const Eigen::ArrayXd& values);
+void write_matrix(h5::Group& group, const std::string& name, const SampleMatrix& values);
 
 }  // namespace rewise

@@ -14,11 +14,6 @@
 namespace rewise {
 namespace {
 
-// Maximum share of graphs whose series are too short to determine tau_int and follow a short
-// equilibration. Above it, a temperature of a model with couplings has no values, because ordered
-// and random starts may agree long before equilibrium.
-constexpr double kUnknownShare = 0.1;
-
 // A single graph has no spread: its values have no error.
 std::vector<Value> values_of(const JackknifeCurve& curve, bool with_errors) {
   std::vector<Value> values;
@@ -98,6 +93,14 @@ std::vector<Value> overlap_taus(const SizeData& size) {
 
 }  // namespace
 
+SizeData empty_size(const std::vector<std::uint32_t>& extents, std::uint32_t graphs) {
+  SizeData size;
+  size.extents = extents;
+  size.first_graphs = graphs;
+  size.samples.sites = site_count(extents);
+  return size;
+}
+
 std::optional<ExchangeMeans> exchange_means(const SizeData& size) {
   const std::size_t temperatures = size.plan.temperatures.size();
   ExchangeMeans means;
@@ -132,6 +135,10 @@ void add_exchange(const SizeData& size, SizeCurves& curves) {
 }
 
 }  // namespace
+
+JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFunction& f) {
+  return curve_over_graphs(sample, fine_grid_table(samples), f, controls(samples));
+}
 
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable) {
   const MomentTable table = simulated_table(size.samples, size.plan.temperatures);
@@ -231,12 +238,23 @@ std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& grap
                      graphs.size() > most ? ", .." : "");
 }
 
-std::string on_differing_graphs(const SizeData& size) {
-  std::vector<std::size_t> differing;
+std::string differing_starts(const SizeData& size, const HotColdTest& halves) {
+  std::vector<std::size_t> differing;  // graphs whose halves differ by themselves
   for (std::size_t g = 0; g < size.samples.graphs.size(); ++g) {
     if (!compare_halves(std::span(&size.samples.graphs[g].halves, 1)).agree) differing.push_back(g);
   }
-  return on_graphs(size, differing);
+  return fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors{}",
+                     halves.observable, std::abs(halves.worst_z), on_graphs(size, differing));
+}
+
+std::string too_few_graphs(const std::vector<SizeData>& sizes) {
+  std::size_t fewest = sizes.empty() ? 0 : sizes.front().samples.graphs.size();
+  for (const SizeData& size : sizes) fewest = std::min(fewest, size.samples.graphs.size());
+  if (fewest >= kMinGraphs) return "";
+  return fmt::format(
+      "{} graphs per size do not determine their spread: at least {} are needed "
+      "(lattice.graphs)",
+      fewest, kMinGraphs);
 }
 
 std::string equilibrium_cure(const StudyConfig& config) {
@@ -247,191 +265,17 @@ std::string equilibrium_cure(const StudyConfig& config) {
                      config.model.is_ferromagnet() ? ", or set it to \"auto\"" : exchange);
 }
 
-std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size) {
-  if (measurements_to_drop(size) == 0) return {};
+std::string equilibrium_warning(const StudyConfig& config, const SizeData& size) {
+  if (measurements_to_drop(size) == 0) return "";
   const std::uint64_t cycles = size.plan.equilibrate + size.plan.discard * size.plan.every;
-  return {fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2; {}",
-                      size_text(size), cycles, static_cast<double>(cycles) / longest_tau(size),
-                      equilibrium_cure(config))};
+  return fmt::format("{}: {} cycles of equilibration are only {:.1f} tau_int of m^2; {}",
+                     size_text(size), cycles, static_cast<double>(cycles) / longest_tau(size),
+                     equilibrium_cure(config));
 }
 
-namespace {
-
-void blank(SizeCurves& curves, std::size_t t) {
-  curves.rejected.push_back(curves.temperatures[t]);
-  for (auto& [name, curve] : curves.values) {
-    if (name != "exchange_accepted") curve[t] = {kNaN, kNaN};
-  }
-}
-
-}  // namespace
-
-void blank_rejected(const SizeData& size, SizeCurves& curves) {
-  const std::size_t count = curves.temperatures.size();
-  for (std::size_t t = 0; t < count; ++t) {
-    std::vector<HotColdDifference> graphs;
-    for (const auto& graph : size.samples.graphs) {
-      graphs.push_back(at_temperature(graph.halves, static_cast<Eigen::Index>(t)));
-    }
-    if (compare_halves(graphs, kEquilibriumLevel / static_cast<double>(count)).agree) continue;
-    blank(curves, t);
-  }
-}
-
-namespace {
-
-// Sets the values to NaN at temperatures t for which why(t) returns a reason, not "". Returns one
-// warning that lists these temperatures, or nothing.
-template <class Why>
-std::vector<std::string> blank_where(const StudyConfig& config, const SizeData& size,
-                                     SizeCurves& curves, const Why& why,
-                                     std::string_view verdict = "not in equilibrium",
-                                     const std::string& cure = "") {
-  std::vector<double> without;
-  std::string first;  // the reason at the first of these temperatures
-  for (std::size_t t = 0; t < curves.temperatures.size(); ++t) {
-    const double temperature = curves.temperatures[t];
-    if (std::ranges::find(curves.rejected, temperature) != curves.rejected.end()) continue;
-    const std::string reason = why(t);
-    if (reason.empty()) continue;
-    blank(curves, t);
-    if (without.empty()) first = reason;
-    without.push_back(temperature);
-  }
-  if (without.empty()) return {};
-  return {fmt::format("{}: no values at T = {}: {}: at T = {}, {}; {}", size_text(size),
-                      fmt::join(without, ", "), verdict, without.front(), first,
-                      cure.empty() ? equilibrium_cure(config) : cure)};
-}
-
-double level_of_temperature(const SizeCurves& curves) {
-  return kEquilibriumLevel / static_cast<double>(curves.temperatures.size());
-}
-
-}  // namespace
-
-std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
-                                     SizeCurves& curves) {
-  if (!config.equilibrate) return {};
-  const SizePlan& plan = size.plan;
-  const auto& graphs = size.samples.graphs;
-  const auto cycles = [&](std::uint64_t measurements) {
-    return static_cast<double>(measurements * plan.every);
-  };
-  const double length = cycles(plan.measure);
-  const double dropped =
-      static_cast<double>(plan.warm_up.cycles + plan.equilibrate) + cycles(plan.discard);
-  const auto stuck_at = [&](std::size_t t) -> std::string {
-    std::vector<std::size_t> stuck;
-    for (std::size_t g = 0; g < graphs.size(); ++g) {
-      if (t < graphs[g].stuck.size() && !graphs[g].stuck[t].empty()) stuck.push_back(g);
-    }
-    if (stuck.empty()) return "";
-    return fmt::format("some replicas are stuck{}: {}", on_graphs(size, stuck),
-                       graphs[stuck.front()].stuck[t]);
-  };
-  const auto long_at = [&](std::size_t t) -> std::string {
-    const double tau = curves.at("tau", t).value;
-    if (!(tau > length)) return "";
-    return fmt::format("tau, {:.2g} cycles, is longer than the {} measured cycles", tau, length);
-  };
-  const auto unknown_at = [&](std::size_t t) -> std::string {
-    const auto row = static_cast<Eigen::Index>(t);
-    std::vector<std::size_t> unknown;
-    double bound = 0;
-    for (std::size_t g = 0; g < graphs.size(); ++g) {
-      const Eigen::ArrayXd& bounds = graphs[g].tau_bound;
-      if (row >= bounds.size() || dropped >= kStartTaus * bounds(row)) continue;
-      unknown.push_back(g);
-      bound = std::max(bound, bounds(row));
-    }
-    if (!(static_cast<double>(unknown.size()) >
-          kUnknownShare * static_cast<double>(graphs.size()))) {
-      return "";
-    }
-    return fmt::format(
-        "{} measurements are too few to determine tau{}, which is more than {:.2g} cycles, and {} "
-        "cycles before the first one are few",
-        plan.measure, on_graphs(size, unknown), bound, dropped);
-  };
-  std::vector<std::string> warnings = blank_where(config, size, curves, stuck_at);
-  std::ranges::move(blank_where(config, size, curves, long_at), std::back_inserter(warnings));
-  if (!config.model.is_ferromagnet()) {
-    std::ranges::move(blank_where(config, size, curves, unknown_at, "nothing shows equilibrium",
-                                  "raise sampling.measure and sampling.equilibrate"),
-                      std::back_inserter(warnings));
-  }
-  return warnings;
-}
-
-std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
-                                        SizeCurves& curves) {
-  const auto& graphs = size.samples.graphs;
-  for (const GraphSample& graph : graphs) {
-    if (graph.overlap_changes.rows() == 0) return {};
-  }
-  const double level = level_of_temperature(curves);
-  return blank_where(config, size, curves, [&](std::size_t t) {
-    OverlapRows changes(static_cast<Eigen::Index>(graphs.size()),
-                        static_cast<Eigen::Index>(kOverlapMomentCount));
-    for (std::size_t g = 0; g < graphs.size(); ++g) {
-      changes.row(static_cast<Eigen::Index>(g)) =
-          graphs[g].overlap_changes.row(static_cast<Eigen::Index>(t));
-    }
-    return overlap_drift(changes, level);
-  });
-}
-
-std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
-                                            SizeCurves& curves) {
-  const auto& graphs = size.samples.graphs;
-  if (graphs.size() < kMinGraphs) return {};
-  for (const GraphSample& graph : graphs) {
-    if (graph.gaussian_excess.size() == 0) return {};
-  }
-  const double level = level_of_temperature(curves);
-  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
-    std::vector<double> excess;
-    for (const GraphSample& graph : graphs) {
-      excess.push_back(graph.gaussian_excess(static_cast<Eigen::Index>(t)));
-    }
-    const Agreement found = compare_to_zero(excess, level);
-    if (found.agree) return "";
-    return fmt::format(
-        "the link overlap differs by {:.1f} standard errors from what the energy implies for "
-        "Gaussian couplings",
-        std::abs(found.z));
-  });
-}
-
-std::vector<std::string> blank_affected(const StudyConfig& config, const SizeData& size,
-                                        SizeCurves& curves) {
-  if (!config.exchange) return {};
-  // Replicas are exchanged within a task. Temperatures that were added later have tasks of their
-  // own.
-  auto tasks = config.temperature_tasks;
-  if (tasks.empty()) tasks.push_back(curves.temperatures);
-  std::map<double, double> beside;  // a temperature, and the rejected one that affects it
-  for (const std::vector<double>& task : tasks) {
-    std::vector<double> rejected;
-    for (const double t : curves.rejected) {
-      if (std::ranges::find(task, t) != task.end()) rejected.push_back(t);
-    }
-    for (const AffectedTemperature& one : affected_temperatures(task, rejected)) {
-      beside[task[one.index]] = one.rejected;
-    }
-  }
-  return blank_where(config, size, curves, [&](std::size_t t) -> std::string {
-    const auto found = beside.find(curves.temperatures[t]);
-    if (found == beside.end()) return "";
-    return fmt::format("replicas are exchanged with T = {}, which has no values", found->second);
-  });
-}
-
-SizeCurves curves_of_one_graph(const SizeData& size,
-                               const std::vector<TemperatureResult>& results) {
+SizeCurves curves_of_one_graph(const SizeData& size) {
   SizeCurves curves;
-  for (const TemperatureResult& at : results) {
+  for (const TemperatureResult& at : size.single) {
     curves.temperatures.push_back(at.temperature);
     for (const ObservableGroup& group : observable_groups()) {
       if (!group.object.empty()) continue;

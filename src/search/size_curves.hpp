@@ -12,16 +12,21 @@
 
 #include "src/results/graph_sample.hpp"
 #include "src/results/task_results.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 
 namespace rewise {
 
 struct SizeData {
   std::vector<std::uint32_t> extents;  // empty: an imported graph
   std::string name, hash;              // imported graph: file name without suffix; graph_hash()
+  std::uint32_t first_graphs = 0;      // initial number of graphs
   SizePlan plan;
   SizeSamples samples;
+  std::vector<TemperatureResult> single;  // the results of the graph, if there is only one
 };
+
+// A size of a study without samples, with `graphs` initial graphs.
+SizeData empty_size(const std::vector<std::uint32_t>& extents, std::uint32_t graphs);
 
 // Removes graphs that an interrupted study has not measured. Returns the number of the others.
 inline std::size_t drop_unmeasured(SizeSamples& size) {
@@ -75,6 +80,9 @@ std::optional<ExchangeMeans> exchange_means(const SizeData& size);
 // Errors are NaN if there are fewer than two graphs.
 SizeCurves simulated_curves(const SizeData& size);
 
+// A function of the moments on the fine grid, with control variates.
+JackknifeCurve fine_curve(int sample, const SizeSamples& samples, const MomentFunction& f);
+
 // Thermal part of the squared error of an observable, [T], from two halves of each graph's
 // replicas. Every graph needs `simulated_thermal_noise`.
 Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observable);
@@ -83,8 +91,12 @@ HotColdTest compare_halves(const SizeData& size);
 // " on 2 of 8 graphs (graph seeds 17, 23)", " on all 8 graphs": where something was found; "" for
 // one graph, or if `graphs` is empty. A seed is what `run --graph-seed` needs.
 std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& graphs);
-// The same for the graphs whose halves differ by themselves.
-std::string on_differing_graphs(const SizeData& size);
+// "replicas that started hot and cold differ in .. by .. standard errors", and on which graphs.
+// `halves`: compare_halves(size), which do not agree.
+std::string differing_starts(const SizeData& size, const HotColdTest& halves);
+
+// Why the graphs of some size are too few for an error; "" if they are not.
+std::string too_few_graphs(const std::vector<SizeData>& sizes);
 
 // Maximum over temperatures of tau_int of m^2, averaged over graphs, in cycles; 0: unknown.
 double longest_tau(const SizeData& size);
@@ -92,39 +104,10 @@ double longest_tau(const SizeData& size);
 std::uint64_t measurements_to_drop(const SizeData& size);
 // Advice for a study that is not in equilibrium.
 std::string equilibrium_cure(const StudyConfig& config);
-// Warnings about the equilibrium of a size, other than the comparison of halves; one line each.
-std::vector<std::string> equilibrium_warnings(const StudyConfig& config, const SizeData& size);
-
-// Sets the values of temperatures with different hot and cold starts to NaN and lists these
-// temperatures in `rejected`. The joint level of all temperatures is that of compare_halves().
-void blank_rejected(const SizeData& size, SizeCurves& curves);
-
-// The same for a size with fixed numbers of cycles, if replicas of a graph are stuck, if the mean
-// of tau_int exceeds the length of the series, or, in models with couplings or fields, if the
-// series of too many graphs are too short to determine tau_int of m^2 or q^2, and fewer than
-// kStartTaus times its lower bound were dropped before them. Returns a warning for each of these
-// reasons.
-std::vector<std::string> blank_stuck(const StudyConfig& config, const SizeData& size,
-                                     SizeCurves& curves);
-
-// The same if overlaps still change during the measurements.
-std::vector<std::string> blank_drifting(const StudyConfig& config, const SizeData& size,
-                                        SizeCurves& curves);
-
-// The same if the energy and the link overlap contradict each other, for Gaussian couplings of all
-// bonds: in equilibrium [<q_l>] = 1 + T [<e>] N / B (Katzgraber, Palassini & Young, Phys. Rev. B
-// 63, 184422 (2001)). From a random start, the left side rises to its limit and the right side
-// falls, so that they agree only where both are in equilibrium. Student's t test over kMinGraphs
-// graphs or more.
-std::vector<std::string> blank_off_identity(const StudyConfig& config, const SizeData& size,
-                                            SizeCurves& curves);
-
-// The same, with replica exchange, at temperatures that rejected ones affect
-// (affected_temperatures()).
-std::vector<std::string> blank_affected(const StudyConfig& config, const SizeData& size,
-                                        SizeCurves& curves);
+// A warning if the equilibration of a size was too short, of one line; "" if not.
+std::string equilibrium_warning(const StudyConfig& config, const SizeData& size);
 
 // Curves of a size with one graph, with errors from its replicas.
-SizeCurves curves_of_one_graph(const SizeData& size, const std::vector<TemperatureResult>& results);
+SizeCurves curves_of_one_graph(const SizeData& size);
 
 }  // namespace rewise

@@ -1,10 +1,11 @@
-// The studies of `tc` and `sweep`, from the settings to the files of results: checks the settings,
-// runs the searches that they select, and makes the results.
+// A study of `tc` or `sweep`, as run_study() runs it: its searches, and the results that they give.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <utility>
 
+#include "src/base/error.hpp"
 #include "src/results/json_output.hpp"
 #include "src/study/study.hpp"
 
@@ -33,15 +34,42 @@ struct EarlyResults {
 using StudyAnalysis = std::function<StudyOutcome(Study& study, const StopToken& stop,
                                                  Progress& progress, const EarlyResults& early)>;
 
-// `config` comes from tc_config() (tc_search.hpp). The method is crossings of U (tc_search.hpp) or,
-// for Potts models, peaks (peaks_analysis.hpp); the tree condition (tree_search.hpp); both; or
-// crossings of overlaps (glass_tc.hpp).
-StudyAnalysis tc_study(const StudyConfig& config);
+// Receives the data of a search before its end. Calls do not overlap. Empty functions are not
+// called.
+template <class Data>
+struct DataHandlers {
+  // Before each round of a target_error, if there are new results.
+  std::function<void(const Data&)> interim = {};
+  // On a stop request, with what is finished. The search then throws Error(interrupted), as
+  // Study::run() does.
+  std::function<void(const Data&)> interrupted = {};
+};
 
-// Throws Error(usage), with the name of the file, if a key is for `tc` only, or if graphs from
-// files lack what they need.
-void check_sweep_config(const StudyConfig& config, const std::string& file);
-// `config` has passed check_sweep_config().
-StudyAnalysis sweep_study(const StudyConfig& config);
+// Returns search(), or throws what it throws. On a stop request, first calls seen.interrupted()
+// with finished().
+template <class Data, class Search, class Finished>
+Data interruptible(const DataHandlers<Data>& seen, const Search& search, const Finished& finished) {
+  try {
+    return search();
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted && seen.interrupted) {
+      seen.interrupted(finished());
+    }
+    throw;
+  }
+}
+
+// The study of a single search, such as search_windows(), whose results are outcome(config, data).
+template <class Data, class Search, class Outcome>
+StudyAnalysis study_of(const StudyConfig& config, const Search& search, const Outcome& outcome) {
+  return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {
+    const auto of = [&](const Data& data) { return [&] { return outcome(config, data); }; };
+    DataHandlers<Data> seen;
+    seen.interim = [&](const Data& some) { early.write(of(some)); };
+    seen.interrupted = [&](const Data& some) { early.print(of(some)); };
+    Data data = search(study, stop, progress, seen);
+    return study.study_folder().leads() ? outcome(config, std::move(data)) : StudyOutcome{};
+  };
+}
 
 }  // namespace rewise

@@ -7,7 +7,7 @@
 
 #include "graphs/graph_io.hpp"
 #include "src/search/costs.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 #include "src/settings/device_choice.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/settings/parse.hpp"
@@ -70,7 +70,7 @@ StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely) {
       const double p = config.p[at];
       add({{"size", "size", size, extents_text(size)}, {"p", "p", p}},
           plan_task(config, p, size, 0, likely_plan(config, likely, at, site_count(size)), "graph"),
-          config.target_error ? std::max(config.graphs[k], kPilotGraphs) : config.graphs[k]);
+          first_graphs(config, k));
     }
   }
   return need;

@@ -85,6 +85,13 @@ Json progress_json(const TargetProgress& target) {
           {"rounds", target.rounds}};
 }
 
+void add_growth(const SizeBefore& before, const SizeData& now, Json& target) {
+  target["graphs_before"] = before.graphs;
+  target["graphs_added"] = now.samples.graphs.size() - before.graphs;
+  target["measurements_before"] = before.measurements;
+  target["measurements_added"] = now.plan.measure - before.measurements;
+}
+
 Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
              const std::vector<SizeData>& sizes, std::string_view status,
              const std::vector<std::string>& reasons, const Cells& own) {
@@ -175,8 +182,8 @@ Json curve_json(const std::vector<Value>& values) {
   return {{"value", value}, {"error", error}};
 }
 
-Json size_json(const SizeData& size, const SizeCurves& curves, const HotColdTest& hot_cold,
-               std::uint32_t replicas) {
+Json size_json(const SizeData& size, const SizeAverages& averages, std::uint32_t replicas) {
+  const auto& [curves, hot_cold] = averages;
   Json json;
   json["extents"] = size.extents;
   if (size.extents.empty()) {
@@ -252,19 +259,23 @@ std::string csv_header(const StudyConfig& config) {
   return out + "\n";
 }
 
-std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
-                     const SizeCurves& c) {
+std::string csv_rows(const StudyConfig& config, const StudyPoint& point,
+                     const std::vector<SizeAverages>& averages) {
   const CsvCurves curves(config);
   std::string out;
-  for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
-    out += fmt::format("{},{},{},{},{},{},{},{}", p, size.extents.size(), csv_text(size_text(size)),
-                       size.samples.sites, size.samples.graphs.size(), config.replicas,
-                       size.plan.measure, c.temperatures[t]);
-    for (const auto& name : curves.first) out += cell(c.at(name, t));
-    out += fmt::format(",{},{},{},{},{}", to_string(rule), to_string(size.plan.schedule),
-                       size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
-    for (const auto& name : curves.last) out += cell(c.at(name, t));
-    out += '\n';
+  for (std::size_t k = 0; k < point.sizes.size(); ++k) {
+    const SizeData& size = point.sizes[k];
+    const SizeCurves& c = averages[k].curves;
+    for (std::size_t t = 0; t < c.temperatures.size(); ++t) {
+      out += fmt::format("{},{},{},{},{},{},{},{}", point.p, size.extents.size(),
+                         csv_text(size_text(size)), size.samples.sites, size.samples.graphs.size(),
+                         config.replicas, size.plan.measure, c.temperatures[t]);
+      for (const auto& name : curves.first) out += cell(c.at(name, t));
+      out += fmt::format(",{},{},{},{},{}", to_string(point.rule), to_string(size.plan.schedule),
+                         size.plan.equilibrate, size.plan.every, to_string(size.plan.cluster));
+      for (const auto& name : curves.last) out += cell(c.at(name, t));
+      out += '\n';
+    }
   }
   return out;
 }

@@ -10,8 +10,7 @@
 #include "analysis/scaling/exponents.hpp"
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/results/cells.hpp"
-#include "src/search/size_curves.hpp"
-#include "src/search/target_rounds.hpp"
+#include "src/search/study_point.hpp"
 #include "src/settings/config.hpp"
 
 namespace rewise {
@@ -30,6 +29,8 @@ std::string relative_error(const std::optional<Value>& v);
 
 // asked, error, reached, stopped, rounds: the first keys of a "target".
 Json progress_json(const TargetProgress& target);
+// Adds the graphs and measurements of a size before the target and those that it added.
+void add_growth(const SizeBefore& before, const SizeData& now, Json& target);
 
 // A row of tc.csv and of its table: p, Tc with its errors, `own` cells, the fit, sizes, status and
 // reasons. Tc and fit are known only if `accepted`.
@@ -42,14 +43,13 @@ Json local_exponents_json(const Shifts& shift, const LocalExponents& local);
 std::string local_exponents_table(const Shifts& shift, const LocalExponents& local);
 
 // One entry of "sizes".
-Json size_json(const SizeData& size, const SizeCurves& curves, const HotColdTest& hot_cold,
-               std::uint32_t replicas);
+Json size_json(const SizeData& size, const SizeAverages& averages, std::uint32_t replicas);
 
 // All keys before "points". "seconds" is 0 until the study ends.
 Json summary_head(const StudyConfig& config, const std::string& kind);
 
 std::string csv_header(const StudyConfig& config);
-std::string csv_rows(const StudyConfig& config, double p, Rule rule, const SizeData& size,
-                     const SizeCurves& curves);
+std::string csv_rows(const StudyConfig& config, const StudyPoint& point,
+                     const std::vector<SizeAverages>& averages);
 
 }  // namespace rewise

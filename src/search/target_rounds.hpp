@@ -1,10 +1,11 @@
 // Rounds of a target_error, for `tc` and `sweep`.
 //
-// Each round decides for every open item what to add (tc_target.hpp, sweep_target.hpp) and adds it
-// for all items together, until each has reached the target or cannot reach it. A round uses
-// exactly the graphs and measurements that the previous round planned, even if the folder contains
-// more. Processes that share or continue a folder therefore make the same rounds. For the same
-// reason, cost is counted in work, not in seconds.
+// Each round decides for every open item what to add (tc/crossings_target.hpp,
+// tc/glass_criterion.hpp, sweep/sweep_criterion.hpp) and adds it for all items together, until each
+// has reached the target or cannot reach it. A round uses exactly the graphs and measurements that
+// the previous round planned, even if the folder contains more. Processes that share or continue a
+// folder therefore make the same rounds. For the same reason, cost is counted in work, not in
+// seconds.
 #pragma once
 
 #include <limits>
@@ -40,6 +41,17 @@ struct TargetProgress {
     done = step.reached;
     stopped = step.stopped;
   }
+};
+
+// Graphs and measurements of a size before the first round.
+struct SizeBefore {
+  std::uint32_t graphs = 0;
+  std::uint64_t measurements = 0;
+
+  SizeBefore() = default;
+  explicit SizeBefore(const SizeData& size)
+      : graphs(static_cast<std::uint32_t>(size.samples.graphs.size())),
+        measurements(size.plan.measure) {}
 };
 
 // `decide(items)` sets the `step` of each item. `before_round(ended)` is called before each round

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "graphs/bare.hpp"
-#include "src/search/tree_criterion.hpp"
+#include "src/search/tc/tree_criterion.hpp"
 #include "src/study/task_group.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // schedule = "auto": chosen once, stored and reused, also by several processes at once; and in
 // `rewise run`.
-#include "src/search/auto_schedule.hpp"
+#include "src/search/tune/auto_schedule.hpp"
 
 #include <fmt/format.h>
 

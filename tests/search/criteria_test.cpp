@@ -1,8 +1,8 @@
 // The criteria of the searches: decisions from synthetic results, without simulations.
 #include <cmath>
 
-#include "src/search/tree_criterion.hpp"
-#include "src/search/window_criterion.hpp"
+#include "src/search/tc/tree_criterion.hpp"
+#include "src/search/tc/window_criterion.hpp"
 #include "tests/analysis/transition.hpp"
 #include "tests/support/catch.hpp"
 
@@ -40,8 +40,8 @@ SizeData size_in_window(std::uint32_t edge, const TcWindow& window, std::uint64_
   return size;
 }
 
-TcData point_in_windows(const TcWindow& small, const TcWindow& large) {
-  TcData point;
+WindowPoint point_in_windows(const TcWindow& small, const TcWindow& large) {
+  WindowPoint point;
   point.p = 0.1;
   point.sizes = {size_in_window(32, small, 1), size_in_window(64, large, 2)};
   return point;
@@ -97,7 +97,7 @@ TEST_CASE("crossings: a window around them is kept, another one moves towards th
   CHECK(stays.next.half_width == half);
   for (const double off : {-1.5, 1.5}) {
     const TcWindow beside{2.5 + off * half, half, false};
-    const TcData point = point_in_windows(small, beside);
+    const WindowPoint point = point_in_windows(small, beside);
     const WindowDecision moves = criterion->decide(point, 1, beside, 0);
     CHECK_FALSE(moves.settled);
     CHECK((moves.next.centre - beside.centre) * off < 0);
@@ -116,7 +116,7 @@ TEST_CASE("crossings: graphs other than the pilots do not move a window") {
   const auto criterion = crossings_criterion(config);
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
   const TcWindow small{2.5, 2 * half, false}, beside{2.5 + 0.4 * half, half, false};
-  TcData point = point_in_windows(small, beside);
+  WindowPoint point = point_in_windows(small, beside);
   const WindowDecision before = criterion->decide(point, 1, beside, 0);
   for (SizeData& size : point.sizes) {
     GraphSample other = size.samples.graphs.front();
@@ -141,7 +141,7 @@ TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from s
     scan.graphs.push_back(std::move(sample));
   }
   CHECK(criterion->locate(std::span(&scan, 1)).centre == 0.7);
-  TcData point;
+  WindowPoint point;
   point.p = 0.1;
   const TcWindow first = criterion->first_window(point, 0, 1024, {0.7, 0, false});
   CHECK(first.half_width == Approx(half_window(config, 0.7, 0.1, 1024)).epsilon(0.05));

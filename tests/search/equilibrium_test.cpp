@@ -206,16 +206,14 @@ TEST_CASE("measurements of the first five tau_int are dropped, otherwise there i
   StudyConfig config;
   CHECK(longest_tau(size) == 6);
   CHECK(measurements_to_drop(size) == 7);  // (5 * 6 - 16) cycles
-  REQUIRE(equilibrium_warnings(config, size).size() == 1);
-  CHECK(equilibrium_warnings(config, size)[0] ==
+  CHECK(equilibrium_warning(config, size) ==
         "16x16: 16 cycles of equilibration are only 2.7 tau_int of m^2; raise sampling.measure");
   config.equilibrate = 16;
-  CHECK(equilibrium_warnings(config, size)[0].find("raise sampling.equilibrate") !=
-        std::string::npos);
+  CHECK(equilibrium_warning(config, size).find("raise sampling.equilibrate") != std::string::npos);
   CHECK(discard(size.plan, measurements_to_drop(size)));
   CHECK(size.plan.discard == 7);
   CHECK(measurements_to_drop(size) == 0);
-  CHECK(equilibrium_warnings(config, size).empty());
+  CHECK(equilibrium_warning(config, size).empty());
   CHECK_FALSE(discard(size.plan, 0));
   size.plan.discard = 0;
   size.plan.equilibrate = 0;

@@ -1,10 +1,10 @@
 // Crossings of the curves of overlaps of consecutive sizes.
-#include "src/search/overlap_crossings.hpp"
+#include "src/search/sweep/overlap_crossings.hpp"
 
 #include <cmath>
 
 #include "src/search/exchange_ladder.hpp"
-#include "src/search/glass_tc.hpp"
+#include "src/search/tc/glass_criterion.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -61,9 +61,9 @@ SizeCurves curves_of(const SizeData& size) {
 }
 
 std::vector<Crossing> crossings(double p, const std::vector<SizeData>& sizes) {
-  std::vector<SizeCurves> curves;
-  for (const SizeData& size : sizes) curves.push_back(curves_of(size));
-  return overlap_crossings(p, sizes, curves);
+  std::vector<SizeAverages> averages;
+  for (const SizeData& size : sizes) averages.push_back({curves_of(size), {}});
+  return overlap_crossings(p, sizes, averages);
 }
 
 }  // namespace

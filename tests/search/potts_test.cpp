@@ -10,7 +10,7 @@
 #include "src/base/error.hpp"
 #include "src/curves/configuration_correlation.hpp"
 #include "src/search/known_tc.hpp"
-#include "src/search/tc_plan.hpp"
+#include "src/search/size_plan.hpp"
 #include "src/settings/config.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"

@@ -1,6 +1,6 @@
 // The race of the tuner between contenders with known cost and tau: AR(1) series with a simulated
 // clock.
-#include "src/search/race.hpp"
+#include "src/search/tune/race.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Requests of tests of schedule = "auto": a class of small systems and an amount of work.
 #pragma once
 
-#include "src/search/auto_schedule.hpp"
+#include "src/search/tune/auto_schedule.hpp"
 
 namespace rewise::oracle {
 

@@ -1,7 +1,7 @@
 // target_error of a parameter sweep. The source of the error decides whether graphs or measurements
 // are added. Quoted errors are correct. The result does not depend on interruptions or on the
 // number of processes.
-#include "src/search/sweep_target.hpp"
+#include "src/search/sweep/sweep_criterion.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 
 #include "analysis/scaling/crossing.hpp"
 #include "analysis/scaling/extrapolation.hpp"
-#include "src/search/crossings.hpp"
+#include "src/search/tc/crossings_criterion.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // The plan of `tc`: the scan covers all known critical temperatures, and windows do not move
 // without reason.
-#include "src/search/tc_plan.hpp"
 #include "analysis/scaling/regular_lattice.hpp"
+#include "src/search/size_plan.hpp"
 
 #include <cmath>
 #include <fstream>

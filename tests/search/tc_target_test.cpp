@@ -1,6 +1,6 @@
 // target_error of `tc`: graphs, measurements or sizes are added depending on the source of the
 // error, and the result does not depend on interruptions or on the number of processes.
-#include "src/search/tc_target.hpp"
+#include "src/search/tc/crossings_target.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -30,10 +30,10 @@ StudyConfig config_of(double target) {
 
 // Synthetic graphs with a mean-field transition at 2.5, a known spread between graphs, and known
 // noise.
-TcData point_of(const StudyConfig& config, const TransitionModel& model, std::uint64_t seed,
-                Eigen::Index graphs = 40) {
+WindowPoint point_of(const StudyConfig& config, const TransitionModel& model, std::uint64_t seed,
+                     Eigen::Index graphs = 40) {
   test::Dice dice(seed);
-  TcData point;
+  WindowPoint point;
   point.p = 0.1;
   for (const auto& extents : config.sizes) {
     SizeData size;
@@ -102,7 +102,7 @@ TEST_CASE("a lax target is reached at once, a strict one grows the work fourfold
   CHECK(reached == Approx(1));
 
   const StudyConfig strict = config_of(1e-6);
-  const TcData point = point_of(strict, {}, 1);
+  const WindowPoint point = point_of(strict, {}, 1);
   const TargetStep step = next_step(strict, point);
   CHECK(step.error == done.error);
   CHECK(!step.reached);
@@ -140,7 +140,7 @@ TEST_CASE("spread between graphs adds graphs, thermal noise adds measurements") 
   TransitionModel noise;
   noise.spread = 0;
   noise.noise = 0.02;
-  const TcData noisy = point_of(config, noise, 2);
+  const WindowPoint noisy = point_of(config, noise, 2);
   const TargetStep longer = next_step(config, noisy);
   bool measures_longer = false;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -156,7 +156,7 @@ TEST_CASE("graphs with few measurements are measured longer if that lowers the e
   TransitionModel noise;
   noise.spread = 0;
   noise.noise = 0.02;
-  TcData point = point_of(config, noise, 2);
+  WindowPoint point = point_of(config, noise, 2);
   for (SizeData& size : point.sizes) size.plan.measure = 4;
   const TargetStep step = next_step(config, point);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -202,7 +202,7 @@ TEST_CASE("limits and a bad extrapolation end the rounds, with the reason") {
   bent.noise = 1e-4;
   bent.correction = 6;
   far.more_sizes = 1;
-  const TcData point = point_of(far, bent, 4);
+  const WindowPoint point = point_of(far, bent, 4);
   CHECK(next_step(far, point).another_size);
   far.more_sizes = 0;
   far.most_graphs = 40;  // otherwise graphs of the largest size would be added

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "src/search/tree_search.hpp"
+#include "src/search/tc/tree_search.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/program.hpp"
 

@@ -1,6 +1,6 @@
 // The tuner on small systems: its results (tau, cost and rate), the adaptation of the spacing of
 // samples, and its output. No time is asserted.
-#include "src/search/tune.hpp"
+#include "src/search/tune/tune.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "analysis/series/autocorrelation.hpp"
 #include "src/base/error.hpp"
 #include "src/curves/decorrelate.hpp"
-#include "src/search/tune_report.hpp"
+#include "src/search/tune/tune_report.hpp"
 #include "src/study/task.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/support/catch.hpp"

@@ -27,11 +27,12 @@ LAYERS = {
     "src/settings": 6,
     "src/results": 7, "src/study": 7,
     "src/curves": 8,
-    "src/search": 9,
-    "src/python": 10,
-    "experiments/console": 11,
-    "experiments/commands": 12,
-    "experiments/main.cpp": 13,
+    "src/search/tune": 9, "src/search/sweep": 11, "src/search/tc": 12,  # before their folder
+    "src/search": 10,
+    "src/python": 13,
+    "experiments/console": 14,
+    "experiments/commands": 15,
+    "experiments/main.cpp": 16,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 CLASS = re.compile(r"^(?:class|struct|enum class) (?:\w+::)*(\w+)[^;{()]*([;{])", re.MULTILINE)

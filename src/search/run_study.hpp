@@ -1,0 +1,44 @@
+// Runs a study of `tc` or `sweep` in its folder, and writes the files of its results.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "src/search/costs.hpp"
+#include "src/search/study_analysis.hpp"
+#include "src/search/task_list.hpp"
+#include "src/settings/device_choice.hpp"
+
+namespace rewise {
+
+struct StudyRequest {
+  std::string command;  // "tc" or "sweep"
+  StudyConfig config;
+  std::filesystem::path folder;
+  std::string device_origin;  // of config.device, for messages
+  // Returns the analysis. Called only if the study is not finished, before a new folder is claimed.
+  std::function<StudyAnalysis()> analysis;
+  // Prints the results of an interrupted study.
+  std::function<void(const StudyOutcome&)> print_partial;
+
+  const LikelyCounts& likely() const { return command == "sweep" ? kLikelySweep : kLikelyTc; }
+};
+
+// The devices of this rank. Throws Error(usage, device).
+DeviceChoice study_devices(const StudyRequest& request);
+
+struct FinishedStudy {
+  std::size_t computed = 0;  // tasks that had no result file before, by this process
+  RequestedTasks requested;  // empty if the study was finished before
+  double seconds = 0;
+};
+
+// Runs what is missing and writes summary.json, with the hash of the configuration, and the other
+// files of StudyOutcome. Then calls `show`, while the folder is locked, so that the printed results
+// belong to this configuration, and returns its status. On ranks that do not lead, `show` is not
+// called. Throws Error(held) if the folder belongs to another configuration, and what Study throws.
+ExitCode run_study(const StudyRequest& request,
+                   const std::function<ExitCode(const FinishedStudy&)>& show);
+
+}  // namespace rewise

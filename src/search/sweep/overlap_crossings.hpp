@@ -1,0 +1,34 @@
+// Crossings of the overlap curves of consecutive sizes, which tend to the spin-glass transition as
+// the sizes grow: of U_q and of N^x [<q^2>]. x = 2/3 with shortcuts (mean field); x = (1 + eta)/3
+// on the cubic lattice, eta = -0.3900(36) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "analysis/scaling/crossing.hpp"
+#include "src/search/study_point.hpp"
+
+namespace rewise {
+
+// What crossings of the overlaps of consecutive sizes mean for the couplings of a study:
+//   none       nothing (no couplings of both signs, or a field: there is no spin glass, or
+//              overlaps scale differently)
+//   glass      T_SG (couplings of mean 0)
+//   any_order  the temperature of the first order to set in, ferromagnetic or spin glass
+enum class OverlapCrossings { none, glass, any_order };
+OverlapCrossings overlap_crossings_of(const StudyConfig& config);
+
+// An observable whose curves cross. Crossing::observable is its index in crossing_observables().
+struct CrossingObservable {
+  std::string_view name, symbol;  // in files; in tables
+  double power;                   // x of N^x [<q^2>]; 0 for U_q
+};
+const std::vector<CrossingObservable>& crossing_observables();
+
+// Empty for sizes without overlaps, with one graph, or with values at fewer than four temperatures.
+// `sizes`: ascending in sites; `curves`: [size]. Errors by jackknife over graphs.
+std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
+                                        const std::vector<SizeAverages>& averages);
+
+}  // namespace rewise
