@@ -45,12 +45,12 @@ EnergyGrid energy_grid(double sites, double bonds_per_site, double temperature, 
 
 // One graph.
 struct GraphPeaks {
-  double heat_temperature = 0, heat_height = 0;  // T_C and C there
-  double weights_temperature = 0;                // T_q
-  double chi_temperature = 0;                    // T_chi
-  double latent_squared = 0;                     // 4 T_C^2 C / N
-  Eigen::ArrayXd histogram;                      // [K], density of the energy per site at T_C
-  bool outside = false;  // a temperature lies beyond the window and was moved to its edge
+  double heat_temperature = 0;     // T_C
+  double weights_temperature = 0;  // T_q
+  double chi_temperature = 0;      // T_chi
+  double latent_squared = 0;       // 4 T_C^2 C / N
+  Eigen::ArrayXd histogram;        // [K], density of the energy per site at T_C
+  bool outside = false;            // a temperature lies beyond the window and was moved to its edge
 };
 // Searches between the temperatures of the histogram. Needs blocks.
 GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid);

@@ -43,6 +43,12 @@ Value Estimates::operator[](Eigen::Index i) const {
   return {value[i], std::sqrt(covariance(i, i))};
 }
 
+std::vector<Value> Estimates::values() const {
+  std::vector<Value> all;
+  for (Eigen::Index i = 0; i < value.size(); ++i) all.push_back((*this)[i]);
+  return all;
+}
+
 Value estimate(const Jackknifed& number) {
   const double bias = bias_of(number);
   return {std::isfinite(bias) ? number.value - bias : number.value,

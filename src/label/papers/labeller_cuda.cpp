@@ -22,7 +22,8 @@ bool has_pairs(LabelMethod method) {
 }
 
 LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
-  return LabelTiles::make(arrays.geometry, has_tiles(method) ? arrays.dim : 0, tile);
+  return LabelTiles::make(arrays.geometry, has_tiles(method) ? arrays.dim : 0, tile,
+                          LabelTiles::most_on_cuda(arrays.dim));
 }
 
 std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
