@@ -31,8 +31,10 @@ MOST_AUTO = 1 << 17
 MOST_SITES = 2**32 - 1  # of a Graph
 
 
-def _settings(graph, temperature, **given):
-    _core_graph(graph)
+def _settings(graph, temperature, self=None, equilibrate=None, progress=None, **given):
+    """(graph with its couplings, settings for _core) from the arguments of a simulation."""
+    check_graph(graph)
+    interactions = {name: given.pop(name) for name in _couplings.STANDARD}
     settings = temperatures(temperature)
     if given["seed"] is None:
         given["seed"] = default_seed(graph)
@@ -60,7 +62,8 @@ def _settings(graph, temperature, **given):
         settings["engine"] = engine
     if "start_spins" in settings:
         settings["start_spins"] = _start_spins(graph, settings, settings["start_spins"])
-    return settings
+    graph, settings["interactions"] = _couplings.applied(graph, **interactions)
+    return graph, settings
 
 
 def _start_spins(graph, settings, start):
@@ -135,21 +138,10 @@ def temperature_range(given):
     return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
 
 
-ARGUMENTS = tuple(_couplings.STANDARD)
-
-
-def _with_couplings(graph, settings, given):
-    """Returns the graph to simulate, with its couplings. Adds "interactions" to the settings."""
-    graph, settings["interactions"] = _couplings.applied(
-        graph, **{name: given[name] for name in ARGUMENTS})
-    return graph
-
-
-def _core_graph(graph):
+def check_graph(graph):
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is not a rewise.Graph (see rewire(), "
                         "Graph(edges), Graph.from_networkx(), ..)")
-    return graph._graph
 
 
 @arguments.checks_names()
@@ -232,13 +224,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
-    given = locals()
-    settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
-                         houdayer=houdayer, replicas=replicas, measure=measure, every=every,
-                         model=model, q=q, local=local, cluster=cluster, start=start, seed=seed,
-                         engine=engine, device=device, threads=threads, wolff_method=wolff_method,
-                         label_method=label_method, staggered=staggered, out=out)
-    core = _core_graph(_with_couplings(graph, settings, given))
+    graph, settings = _settings(**locals())
+    core = graph._graph
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
             raise UsageError(f"equilibrate: invalid value '{equilibrate}' (allowed: a number of "
@@ -341,14 +328,8 @@ class Simulation:
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
                  staggered: bool | None = None):
-        given = locals()
-        settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
-                             houdayer=houdayer, replicas=replicas, model=model, q=q, local=local,
-                             cluster=cluster, start=start, seed=seed, engine=engine, device=device,
-                             threads=threads, wolff_method=wolff_method,
-                             label_method=label_method, staggered=staggered)
-        simulated = _with_couplings(graph, settings, given)
-        self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
+        simulated, settings = _settings(**locals())
+        self._take(_core.Simulation.create(simulated._graph, settings), simulated,
                    settings["temperature"] != [] and np.ndim(temperature) == 0,
                    settings.get("q", 2))
         self._extents = graph.extents

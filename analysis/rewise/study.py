@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
 QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control variates
-TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of strings
-
 
 # The purpose of a task:
 # "result": the summary's averages, or its Tc by the tree condition, use the task
@@ -51,7 +49,8 @@ PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 class Purposes:
     """Determines the purpose of each task of a study from tasks.json, which a complete run writes,
-    and from a comparison of the task's configuration with the sizes in the summary."""
+    and from a comparison of the task's configuration with the sizes in the summary. Without
+    tasks.json, every task that the summary does not use counts as abandoned."""
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
@@ -110,36 +109,15 @@ class Purposes:
 
     def of(self, name, configuration, temperatures):
         """(purpose, entry of the summary that uses the task or None)."""
-        if configuration.get("lattice.bare") == "true":
-            named = "graph" if self._named is None else self._named.get(name, "abandoned")
-            if named != "graph":
-                return named, None
-            tree = self.tree_of(configuration, temperatures)
-            if tree is not None:
-                return "result", tree
-            # In files of earlier versions, pilots are also named "graph". They have more than two
-            # temperatures, tasks of the last step at most two.
-            return "pilot" if len(temperatures) > 2 else "abandoned", None
-        # tasks.json calls "result" "graph". In those of earlier versions, tasks of abandoned
-        # windows are also "graph".
-        listed = self._named is not None and self._named.get(name) == "graph"
-        size = self.size_of(configuration, temperatures, listed)
-        if self._named is not None:
-            named = self._named.get(name, "abandoned")
-            if named != "graph":
-                return named, None
-            return ("result", size) if size is not None else ("abandoned", None)
-        if size is not None:
-            return "result", size
-        times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
-        if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
-            return "scan", None
-        # A pilot has no cycles before its measurements, which follow both starts to equilibrium. In
-        # earlier versions, and with a given `equilibrate`, it is a series of known length instead.
-        if times[1] == "1" and (configuration.get("sampling.equilibrate") == "0" or
-                                times[0] == ("400" if len(temperatures) == 1 else "200")):
-            return "pilot", None
-        return "abandoned", None
+        named = "graph" if self._named is None else self._named.get(name, "abandoned")
+        if named != "graph":
+            return named, None
+        # tasks.json calls "result" "graph". Version 0.1.0 gave this name to pilots of bare lattices
+        # and to tasks of abandoned windows, too.
+        used = self.tree_of(configuration, temperatures) \
+            if configuration.get("lattice.bare") == "true" else \
+            self.size_of(configuration, temperatures, self._named is not None)
+        return "abandoned" if used is None else "result", used
 
 
 def _frame(columns):
@@ -495,13 +473,6 @@ class Study:
                              "abs_magnetisation": np.abs(task.magnetisation[k]).mean(),
                              "m2": m2[k].mean(), "m4": (m2[k]**2).mean()})
         return _frame(rows)
-
-
-def load(folder):
-    """Opens the folder of a study. DataError if summary.json is missing or not one of a study."""
-    study = Study(folder)
-    study.summary
-    return study
 
 
 class TcTable:

@@ -591,7 +591,7 @@ class Files(InFolder):
             with self.assertRaisesRegex(files.DataError, "no such column"):
                 plot_style.save_all(jobs[:place] + [broken] + jobs[place:2], self.folder,
                                     processes=3)
-        with self.assertRaisesRegex(OSError, "ended with status"):
+        with self.assertRaisesRegex(OSError, "a process that draws plots ended"):
             plot_style.save_all([jobs[0], lambda: os._exit(7)], self.folder, processes=2)
 
     def test_links_are_replaced_and_not_followed(self):

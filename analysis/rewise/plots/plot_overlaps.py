@@ -135,24 +135,17 @@ def scaling(point):
     return name, x, rf"$N^{{{text}}}\,\langle q^2\rangle$"
 
 
-def scaled(size, x):
-    """{"value": .., "error": ..} of N^x <q^2> of a size."""
-    return {key: [None if value is None else size["sites"]**x * value for value in values]
-            for key, values in size["overlap_m2"].items()}
-
-
-def crossings_of(point, name):
-    """(T, its error, height, its error) of the crossings that were found of one observable."""
-    return [(*value_and_error(crossing["temperature"]), *value_and_error(crossing["height"]))
-            for crossing in point.get("overlap_crossings", [])
-            if crossing["observable"] == name and crossing["found"]]
+def scaled(size, quantity, x):
+    """{"value": .., "error": ..} of N^x times a quantity of a size."""
+    return {key: [None if value is None else size["sites"]**x * value
+                  for value in size[quantity][key]] for key in ("value", "error")}
 
 
 def draw_sizes(panel, point, quantity, window, x=0.0):
     """Draws a quantity of every size, or N^x <q^2> if x > 0. Temperatures without values are left
     out."""
     for index, size in enumerate(point["sizes"]):
-        curve = scaled(size, x) if x > 0 else size.get(quantity)
+        curve = scaled(size, "overlap_m2", x) if x > 0 else size.get(quantity)
         if not curve:
             continue
         temperature = array(size["temperatures"])
@@ -162,17 +155,16 @@ def draw_sizes(panel, point, quantity, window, x=0.0):
             continue
         style.points(panel, temperature[shown], value[shown], error[shown], index,
                      size_label(size))
-        panel.plot(temperature[shown], value[shown], color=style.look(index)["color"],
-                   linewidth=0.5, alpha=0.6, zorder=2)
+        style.thin_line(panel, temperature[shown], value[shown], index)
 
 
-def mark_crossings(panel, found):
-    """Draws crossings as open circles with errors of both coordinates."""
-    for number, (t, t_error, height, height_error) in enumerate(found):
-        panel.errorbar(t, height, xerr=np.nan_to_num(t_error), yerr=np.nan_to_num(height_error),
-                       linestyle="none", marker="o", markersize=5.5, markeredgewidth=0.7,
-                       markerfacecolor="none", color="black", elinewidth=0.6, capsize=0, zorder=4,
-                       label=None if number else "crossings")
+def mark_crossings(panel, point, name):
+    """Draws the crossings that were found of one observable as circles."""
+    found = [crossing for crossing in point.get("overlap_crossings", [])
+             if crossing["observable"] == name and crossing["found"]]
+    for number, crossing in enumerate(found):
+        style.circle(panel, *(value_and_error(crossing[key]) for key in ("temperature", "height")),
+                     label=None if number else "crossings")
 
 
 def mark_transition(panel, point):
@@ -192,13 +184,14 @@ def plot_overlaps(point, title, name, window):
               (None, "link_overlap", 0.0, style.LABELS["link_overlap"]))
     for panel, (crossed, quantity, power, text) in zip(axes[0], panels):
         draw_sizes(panel, point, quantity, window, power)
-        mark_crossings(panel, crossings_of(point, crossed))
+        mark_crossings(panel, point, crossed)
         if point.get("order") == "spin-glass":
             mark_transition(panel, point)
         panel.set_xlim(window)
         panel.set_xlabel(style.TEMPERATURE)
         panel.set_ylabel(text)
-    style.log_if_wide(axes[0, 1], [scaled(size, x)["value"] for size in point["sizes"]])
+    style.log_if_wide(axes[0, 1], [scaled(size, "overlap_m2", x)["value"]
+                                   for size in point["sizes"]])
     axes[0, 0].set_title(title, loc="left")
     axes[0, 1].legend(loc="upper right")
     return figure, f"overlaps-{name}"
@@ -288,7 +281,7 @@ def plot_run(task, title):
     for panel, name in zip(axes.flat, ("overlap_m2", "overlap_binder", "link_overlap")):
         values = np.array([row[name] for row in table])
         style.points(panel, temperature, values[:, 0], values[:, 1], 0)
-        panel.plot(temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
+        style.thin_line(panel, temperature, values[:, 0], 0)
         panel.set_xlabel(style.TEMPERATURE)
         panel.set_ylabel(style.LABELS[name])
     draw_distribution(axes[1, 1], task, indices[0])

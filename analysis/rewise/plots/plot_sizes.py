@@ -53,16 +53,6 @@ def tc_of(point):
     return whole(point.get("tc"))
 
 
-def grid(count, **keywords):
-    """Panels for `count` values of p, two per row; a surplus panel is left blank."""
-    columns = 1 if count == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.5,
-                                    **keywords)
-    for panel in axes.flat[count:]:
-        panel.set_axis_off()
-    return figure, axes
-
-
 def found(point, quantity):
     return [crossing for crossing in point.get("crossings", [])
             if crossing["quantity"] == quantity and crossing["status"] == "found"]
@@ -181,7 +171,7 @@ def plot_extrapolation(points):
     the temperatures where U has its limit, whose shift is negative. The lines show the fit that
     gives Tc at N = infinity, with its error band. The fit did not use hollow symbols; a hollow star
     is a value that a check rejected."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]
                  for quantity in QUANTITIES}
@@ -238,7 +228,7 @@ def m2_scaling(point, q=2):
 def plot_binder_limit(points):
     """U at the crossings against its finite-size term, with the fit, its error band, and the
     expected universal value of the limit."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         pairs = [c for c in found(point, "binder") if len(c["sites"]) == 2]
         widest = draw_crossings(panel, pairs, "height_shift", "height", "height_used", 0,

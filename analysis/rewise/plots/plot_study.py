@@ -7,7 +7,7 @@ import numpy as np
 
 from . import plot_overlaps, plot_peaks, plot_sweep
 from . import plot_style as style
-from .plot_sizes import (QUANTITIES, found, full_title, grid, is_imported, m2_scaling, p_label,
+from .plot_sizes import (QUANTITIES, found, full_title, is_imported, m2_scaling, p_label,
                          plot_binder_limit, plot_extrapolation, tc_of, title_of)
 from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
                      value_and_error, whole, whole_or_statistical, with_error)
@@ -52,15 +52,12 @@ def draw_curve(axes, size, quantity, index, window, label=None):
     shown = (temperature >= window[0]) & (temperature <= window[1])
     style.points(axes, temperature[shown], value[shown], error[shown], index,
                  label or size_label(size))
-    colour = style.look(index)["color"]
     fine = size.get("fine") or {}
-    if quantity in fine:
-        x, y = array(fine["temperatures"]), array(fine[quantity]["value"])
-        inside = (x >= window[0]) & (x <= window[1])
-        axes.plot(x[inside], y[inside], color=colour, linewidth=0.8, zorder=2)
-    else:
-        axes.plot(temperature[shown], value[shown], color=colour, linewidth=0.5, alpha=0.6,
-                  zorder=2)
+    if quantity not in fine:
+        return style.thin_line(axes, temperature[shown], value[shown], index)
+    x, y = array(fine["temperatures"]), array(fine[quantity]["value"])
+    inside = (x >= window[0]) & (x <= window[1])
+    axes.plot(x[inside], y[inside], color=style.look(index)["color"], linewidth=0.8, zorder=2)
 
 
 def mark_crossings(axes, point, quantity):
@@ -68,11 +65,7 @@ def mark_crossings(axes, point, quantity):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
                 or len(crossing["sites"]) == 1):  # U of one size meets a constant, no second curve
             continue
-        t, t_error = value_and_error(crossing["temperature"])
-        height, height_error = value_and_error(crossing["height"])
-        axes.errorbar(t, height, xerr=np.nan_to_num(t_error), yerr=np.nan_to_num(height_error),
-                      marker="o", markersize=5.5, markeredgewidth=0.7, markerfacecolor="none",
-                      color="black", elinewidth=0.6, capsize=0, zorder=4)
+        style.circle(axes, *(value_and_error(crossing[key]) for key in ("temperature", "height")))
 
 
 def mark_tc(axes, point):
@@ -92,11 +85,8 @@ def scaled_size(size, exponent):
     of this quantity. Returns `size` itself if `exponent` is None."""
     if exponent is None or not size.get("m2"):
         return size
-    factor = size["sites"]**exponent
-    scaled = {key: [None if x is None else factor * x for x in size["m2"][key]]
-              for key in ("value", "error")}
     fine = {key: curve for key, curve in (size.get("fine") or {}).items() if key != "scaled_m2"}
-    return size | {"scaled_m2": scaled, "fine": fine}
+    return size | {"scaled_m2": plot_overlaps.scaled(size, "m2", exponent), "fine": fine}
 
 
 def plot_crossings(point, q=2):
@@ -172,7 +162,7 @@ def plot_collapse(points):
     is then the mean squared distance of the points from one curve, in units of their errors.
     Otherwise Tc is known_tc(), y comes from theory, and there is no S. The title then states the
     origin of Tc and why the best collapse was rejected."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
         good = found["tc"] is not None

@@ -222,7 +222,7 @@ def plot_moments(task):
     for panel, name in zip(axes.flat, columns):
         values = np.array([row[name] for row in table])
         style.points(panel, temperature, values[:, 0], values[:, 1], 0)
-        panel.plot(temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
+        style.thin_line(panel, temperature, values[:, 0], 0)
         panel.set_ylabel(style.LABELS[name])
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)

@@ -12,8 +12,6 @@
 // other. A pass may read an outdated label of the same cluster; the thread that lowers a label
 // reports a change, so that the next pass reads the new one. Analysis does not write to the end of
 // a chain, so no join is lost.
-#include <algorithm>
-
 #include "src/label/papers/passes.cuh"
 
 namespace rewise::papers {
@@ -141,24 +139,19 @@ __global__ void __launch_bounds__(kItemThreads)
   if (item.index < items.items && *flags.changed != 0) relabel_site(arrays, item);
 }
 
-__device__ __forceinline__ void start_site(const LabelArrays& arrays, bool references,
-                                           const Item& item) {
+__device__ __forceinline__ void start_site(const LabelArrays& arrays, const Item& item,
+                                           std::uint32_t size, bool parents) {
   const auto site = static_cast<Site>(item.index);
   arrays.of(arrays.label, item.replica)[site] = site;
-  if (references) arrays.of(arrays.parent, item.replica)[site] = site;
-  arrays.of(arrays.size, item.replica)[site] = 0;
-}
-
-__global__ void start_sites(const __grid_constant__ LabelArrays arrays, bool references,
-                            ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) start_site(arrays, references, item);
+  if (parents) arrays.of(arrays.parent, item.replica)[site] = site;
+  arrays.of(arrays.size, item.replica)[site] = size;
 }
 
 }  // namespace
 
-void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream) {
-  launch(start_sites, ReplicaItems(arrays.sites, arrays.replicas), stream, arrays, references);
+void launch_start(const LabelArrays& arrays, std::uint32_t size, bool parents,
+                  cudaStream_t stream) {
+  launch_each<start_site>(arrays.sites, arrays, stream, size, parents);
 }
 
 void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,

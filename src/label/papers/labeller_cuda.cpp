@@ -95,7 +95,7 @@ void LabellerCuda::within(const LabelArrays& arrays) {
 void LabellerCuda::across(const LabelArrays& arrays) {
   if (!has_tiles(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
-    launch_equivalence_start(arrays, references, stream_);
+    launch_start(arrays, 0, references, stream_);
     passes_ = fixed_point_->run(stream_, [&](const PassFlags& flags) {
       launch_equivalence(arrays, references, flags, stream_);
     });
