@@ -42,11 +42,11 @@ def _settings(graph, temperature, self=None, equilibrate=None, progress=None, **
         if name in ("exchange", "houdayer"):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
-            settings[name] = arguments.whole(name, value, 0, 4096)
+            settings[name] = arguments.integer(name, value, 0, 4096)
         elif name == "q" and value is None:
             continue
         elif name in ("q", "replicas", "seed", "measure", "every"):
-            settings[name] = arguments.whole(name, value, 0 if name in ("q", "seed") else 1)
+            settings[name] = arguments.integer(name, value, 0 if name in ("q", "seed") else 1)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
         elif name == "start" and not isinstance(value, str):
@@ -80,10 +80,10 @@ def _start_spins(graph, settings, start):
     if "temperature_range" not in settings:
         counts = len(settings["temperature"]), *counts
     lattice = tuple(graph.extents[::-1])
-    own = spins.shape
-    if lattice and own[-len(lattice):] == lattice:
-        own = (*own[:-len(lattice)], graph.sites)
-    if own not in [counts[k:] for k in range(len(counts))]:
+    shape = spins.shape
+    if lattice and shape[-len(lattice):] == lattice:
+        shape = (*shape[:-len(lattice)], graph.sites)
+    if shape not in [counts[k:] for k in range(len(counts))]:
         places = f"[*extents reversed] = {lattice} or " if lattice else ""
         before = f"[replica] = ({settings['replicas']},)"
         if len(counts) == 3:
@@ -121,7 +121,7 @@ def temperatures(given):
     if "count" not in given:
         return {"temperature": [], "temperature_range": temperature_range(given)}
     low, high = temperature_range(given)
-    count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
+    count = arguments.integer("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
     # The same numbers as of equal_steps() in src/settings/parse.cpp, bit for bit.
@@ -233,7 +233,7 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         data = _simulate_auto(core, settings, progress)
         notes = data.warnings()
     else:
-        settings["equilibrate"] = arguments.whole("equilibrate", equilibrate)
+        settings["equilibrate"] = arguments.integer("equilibrate", equilibrate)
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
@@ -349,9 +349,9 @@ class Simulation:
         that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and
         DataError if it is damaged or has no saved state."""
         settings = {"device": arguments.text("device", device),
-                    "threads": arguments.whole("threads", threads, 0, 4096)}
-        with unpacked(path) as own:
-            core, notes = _core.Simulation.restore(own, settings)
+                    "threads": arguments.integer("threads", threads, 0, 4096)}
+        with unpacked(path) as task_file:
+            core, notes = _core.Simulation.restore(task_file, settings)
         warn(notes)
         simulation = cls.__new__(cls)
         simulation._take(core, None, len(core.temperature) == 1, core.q)
@@ -368,14 +368,14 @@ class Simulation:
     def run(self, cycles: int = 1, progress: bool | None = False) -> None:
         """Advances by `cycles` cycles of the schedule."""
         if progress is False:
-            self._core.advance(arguments.whole("cycles", cycles), None)
+            self._core.advance(arguments.integer("cycles", cycles), None)
             return
         with arguments.Progress(cycles, "run", progress) as callback:
-            self._core.advance(arguments.whole("cycles", cycles), callback)
+            self._core.advance(arguments.integer("cycles", cycles), callback)
 
     def record(self, measure: int, every: int = 1, progress: bool | None = False) -> None:
         """Makes `measure` measurements, each after `every` cycles, and keeps them for `results`."""
-        total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
+        total, every = arguments.integer("measure", measure), arguments.integer("every", every, 1)
         with arguments.Progress(total * every, "record", progress) as callback:
             self._core.record(total, every, callback)
 
@@ -386,7 +386,7 @@ class Simulation:
             for step in sim.iterate(1000, every=10):
                 mine.append(my_observable(step.spins))
         """
-        total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
+        total, every = arguments.integer("measure", measure), arguments.integer("every", every, 1)
         with arguments.Progress(total, "iterate", progress) as callback:
             for index in range(total):
                 bond_sum, magnetisation_sum, cycles = self._core.record_one(every)

@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 
-#include "analysis/scaling/linear_fit.hpp"
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
@@ -472,9 +471,7 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
     result.first = first;
     result.limit = fit.parameter(0);
     result.amplitude = fit.parameter(1);
-    result.chi2 = fit.chi2;
-    result.dof = fit.dof;
-    result.q = fit.q;
+    static_cast<FitQuality&>(result) = fit;
     result.ok = fit.q >= kMinQ;
     if (result.ok) break;
   }
@@ -485,6 +482,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
                                   const std::vector<Jackknifed>& lower) {
   MeetingFit result;
   result.quantity = quantity;
+  result.q = 0;
   const auto all = static_cast<Index>(upper.size());
   if (all < 2) return result;
   Eigen::VectorXd temperature(all), width(all);
@@ -529,9 +527,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     result.limit = {fit.parameters[0], stretch * std::sqrt(gain.dot(noise * gain.transpose()))};
     result.systematic = stretch * std::sqrt(gain.dot(neglected * gain.transpose()));
     result.slope = fit.parameters[1];
-    result.chi2 = fit.chi2;
-    result.dof = fit.dof;
-    result.q = fit.q;
+    static_cast<FitQuality&>(result) = fit;
     result.ok = fit.q >= kMinQ;
   }
   return result;

@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 
 from . import plot_style as style
-from ..files import array, in_formula, open_task, size_label, value_and_error, whole
+from ..files import array, in_formula, open_task, size_label, total, value_and_error
 from ..series import jackknife, mean_and_error
 
 # Keys of [model] that change the couplings or fields, in the order of the program's texts.
@@ -169,7 +169,7 @@ def mark_crossings(panel, point, name):
 
 def mark_transition(panel, point):
     """Draws T_SG of `rewise tc` as a line, with a band of its total error."""
-    value, error = whole(point.get("tc"))
+    value, error = total(point.get("tc"))
     style.mark_temperature(panel, value, error,
                            rf"$T_{{\mathrm{{SG}}}} = {in_formula(value, error)}$")
 
@@ -209,13 +209,29 @@ def valid(task):
     return np.array([k for k, word in enumerate(status) if word == "ok"], dtype=int)
 
 
-def of_pairs(task, series):
-    """Averages series [time, pair] over the two pairs of four replicas that Houdayer moves couple.
-    Without such moves the series is returned unchanged."""
+def of_members(task, series, member_of):
+    """Averages series [time, k] over the k of each member, member_of(k): replicas or pairs of them
+    that Houdayer moves couple. They are not independent, so an error must count them as one.
+    Without Houdayer moves the series is returned unchanged."""
     if "sampling.houdayer" not in task.configuration:
         return series
-    member = np.arange(series.shape[1]) // 2
+    member = member_of(np.arange(series.shape[1]))
     return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
+
+
+def of_pairs(task, series):
+    """of_members() of series [time, pair]: of the two pairs of four replicas."""
+    return of_members(task, series, lambda pair: pair // 2)
+
+
+def draw_averages(axes, temperature, rows, names):
+    """Draws a panel for each of these quantities; rows: {quantity: (value, error)} for each
+    temperature."""
+    for panel, name in zip(axes.flat, names):
+        values = np.array([row[name] for row in rows])
+        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
+        style.thin_line(panel, temperature, values[:, 0], 0)
+        panel.set_ylabel(style.LABELS[name])
 
 
 def overlap_moments(task, index):
@@ -278,12 +294,9 @@ def plot_run(task, title):
     temperature = task.temperature[indices]
     table = [overlap_moments(task, index) for index in indices]
     figure, axes = style.new_figure(columns=2, rows=2, height=2.3)
-    for panel, name in zip(axes.flat, ("overlap_m2", "overlap_binder", "link_overlap")):
-        values = np.array([row[name] for row in table])
-        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
-        style.thin_line(panel, temperature, values[:, 0], 0)
+    draw_averages(axes, temperature, table, ("overlap_m2", "overlap_binder", "link_overlap"))
+    for panel in axes.flat[:3]:
         panel.set_xlabel(style.TEMPERATURE)
-        panel.set_ylabel(style.LABELS[name])
     draw_distribution(axes[1, 1], task, indices[0])
     axes[0, 0].set_title(title, loc="left")
     return figure, "overlaps"
