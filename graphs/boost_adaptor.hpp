@@ -9,9 +9,8 @@
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
 #include <boost/iterator/counting_iterator.hpp>
-#include <boost/iterator/iterator_facade.hpp>
+#include <boost/iterator/transform_iterator.hpp>
 #include <boost/property_map/property_map.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -26,70 +25,45 @@ struct BondView {
   friend bool operator==(const BondView& x, const BondView& y) { return x.bond == y.bond; }
 };
 
-// A position in the neighbour list of a site.
-class NeighbourCursor {
+// The bonds of a site by their position in its neighbour list.
+class BondsOfSite {
  public:
-  NeighbourCursor() = default;
-  NeighbourCursor(const Graph& graph, Site site, std::uint32_t place)
-      : graph_(&graph), site_(site), place_(place) {
+  BondsOfSite() = default;
+  BondsOfSite(const Graph& graph, Site site) : graph_(&graph), site_(site) {
     if (const auto m = graph.modified_index(site)) {
       stored_ = true;
       first_ = graph.offsets()[*m];
     }
   }
-  BondView view() const {
+  BondView operator()(std::uint32_t place) const {
     if (stored_) {
-      return {site_, graph_->neighbours()[first_ + place_],
-              graph_->neighbour_bonds()[first_ + place_]};
+      return {site_, graph_->neighbours()[first_ + place],
+              graph_->neighbour_bonds()[first_ + place]};
     }
     const Lattice& lattice = graph_->lattice();
-    const auto d = static_cast<unsigned>(lattice.dim), dir = place_ / 2;
-    if (place_ % 2 == 0) {
+    const auto d = static_cast<unsigned>(lattice.dim), dir = place / 2;
+    if (place % 2 == 0) {
       return {site_, lattice.forward(site_, static_cast<int>(dir)), Bond{site_} * d + dir};
     }
     const Site back = lattice.backward(site_, static_cast<int>(dir));
     return {site_, back, Bond{back} * d + dir};
   }
-  void move(std::ptrdiff_t n) { place_ = static_cast<std::uint32_t>(std::ptrdiff_t{place_} + n); }
-  std::ptrdiff_t place() const { return place_; }
 
  private:
   const Graph* graph_ = nullptr;
   std::uint64_t first_ = 0;  // offset of the stored neighbours
   Site site_ = 0;
-  std::uint32_t place_ = 0;
   bool stored_ = false;
 };
 
-template <class Value>
-class NeighbourIterator : public boost::iterator_facade<NeighbourIterator<Value>, Value,
-                                                        boost::random_access_traversal_tag, Value> {
- public:
-  NeighbourIterator() = default;
-  NeighbourIterator(const Graph& graph, Site site, std::uint32_t place)
-      : cursor_(graph, site, place) {}
-
- private:
-  friend class boost::iterator_core_access;
-  Value dereference() const {
-    if constexpr (std::is_same_v<Value, Site>) {
-      return cursor_.view().target;
-    } else {
-      return cursor_.view();
-    }
-  }
-  bool equal(const NeighbourIterator& other) const {
-    return cursor_.place() == other.cursor_.place();
-  }
-  void increment() { cursor_.move(1); }
-  void decrement() { cursor_.move(-1); }
-  void advance(std::ptrdiff_t n) { cursor_.move(n); }
-  std::ptrdiff_t distance_to(const NeighbourIterator& other) const {
-    return other.cursor_.place() - cursor_.place();
-  }
-
-  NeighbourCursor cursor_;
+struct NeighboursOfSite : BondsOfSite {
+  using BondsOfSite::BondsOfSite;
+  Site operator()(std::uint32_t place) const { return BondsOfSite::operator()(place).target; }
 };
+
+template <class Of, class Value>
+using PlaceIterator =
+    boost::transform_iterator<Of, boost::counting_iterator<std::uint32_t>, Value, Value>;
 
 class BoostGraph {
  public:
@@ -104,8 +78,8 @@ class BoostGraph {
   using edges_size_type = std::uint64_t;
   using degree_size_type = std::uint32_t;
   using vertex_iterator = boost::counting_iterator<Site>;
-  using out_edge_iterator = NeighbourIterator<BondView>;
-  using adjacency_iterator = NeighbourIterator<Site>;
+  using out_edge_iterator = PlaceIterator<BondsOfSite, BondView>;
+  using adjacency_iterator = PlaceIterator<NeighboursOfSite, Site>;
   using in_edge_iterator = out_edge_iterator;
   using edge_iterator = void;
 
@@ -127,13 +101,18 @@ inline std::uint32_t out_degree(Site site, const BoostGraph& g) { return g.graph
 inline std::uint32_t degree(Site site, const BoostGraph& g) { return g.graph().degree(site); }
 inline Site source(const BondView& e, const BoostGraph&) { return e.source; }
 inline Site target(const BondView& e, const BoostGraph&) { return e.target; }
-inline std::pair<BoostGraph::out_edge_iterator, BoostGraph::out_edge_iterator> out_edges(
-    Site site, const BoostGraph& g) {
-  return {{g.graph(), site, 0}, {g.graph(), site, g.graph().degree(site)}};
+template <class Of, class Value>
+std::pair<PlaceIterator<Of, Value>, PlaceIterator<Of, Value>> places_of(Site site,
+                                                                        const BoostGraph& g) {
+  using Place = boost::counting_iterator<std::uint32_t>;
+  const Of of(g.graph(), site);
+  return {{Place(0), of}, {Place(g.graph().degree(site)), of}};
 }
-inline std::pair<BoostGraph::adjacency_iterator, BoostGraph::adjacency_iterator> adjacent_vertices(
-    Site site, const BoostGraph& g) {
-  return {{g.graph(), site, 0}, {g.graph(), site, g.graph().degree(site)}};
+inline auto out_edges(Site site, const BoostGraph& g) {
+  return places_of<BondsOfSite, BondView>(site, g);
+}
+inline auto adjacent_vertices(Site site, const BoostGraph& g) {
+  return places_of<NeighboursOfSite, Site>(site, g);
 }
 inline boost::typed_identity_property_map<Site> get(boost::vertex_index_t, const BoostGraph&) {
   return {};

@@ -35,14 +35,9 @@
 #include <utility>
 #include <vector>
 
-#include "graphs/attributes.hpp"
-#include "graphs/colouring.hpp"
-#include "graphs/flat_map.hpp"
-#include "graphs/graph_io.hpp"
-#include "graphs/weights.hpp"
+#include "graphs/imported_bonds.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
-#include "src/base/setting_name.hpp"
 #include "src/base/words.hpp"
 
 namespace rewise {
@@ -53,10 +48,7 @@ constexpr std::size_t kLongest = 256;  // longest name, key or value, in charact
 class EdgeListReader {
  public:
   EdgeListReader(std::istream& in, const std::string& name, const ReadOptions& options)
-      : in_(*in.rdbuf()),
-        name_(name),
-        options_(options),
-        attributes_(options.ignore, options.weights) {}
+      : in_(*in.rdbuf()), name_(name), options_(options), imported_(name, options) {}
 
   Graph read() {
     skip_byte_order_mark();
@@ -68,11 +60,7 @@ class EdgeListReader {
     if (!named_) check_numbers();
     set_sites();
     check_edge_count();
-    std::vector<std::int32_t> fields = take_fields();
-    Graph graph = imported_graph(sites_, std::move(bonds_), name_);
-    if (options_.weights)
-      set_couplings_and_fields_of(name_, graph, weights_.take(name_), std::move(fields));
-    return graph;
+    return imported_.graph(sites_, take_fields());
   }
 
  private:
@@ -85,9 +73,7 @@ class EdgeListReader {
     std::uint64_t value = 0;  // of a number; kMaxSites also stands for larger ones
   };
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line_, what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { imported_.fail(line_, what); }
   // Names the unexpected character.
   [[noreturn]] void fail_line() {
     const int c = peek();
@@ -129,7 +115,6 @@ class EdgeListReader {
   // Returns false at the end of the file.
   bool read_line() {
     last_.clear();
-    weight_.clear();
     skip_blanks();
     if (!at_end_of_columns()) {
       const End u = read_end();
@@ -412,7 +397,7 @@ class EdgeListReader {
       skip_blanks();
       const Literal value = read_literal();
       if (peek() != ',' && peek() != '}') fail("invalid line: {'name': value, ..} is expected");
-      give(key.text, attributes_.see("edge", key.text, value.text, line_));
+      imported_.give(key.text, attributes_.see("edge", key.text, value.text, line_), line_);
       if (peek() == ',') in_.sbumpc();
       skip_blanks();
     }
@@ -466,7 +451,7 @@ class EdgeListReader {
         return Attributes({}, weights).see("edge", name, text, line_);
       };
       if (meaning(options_.weights).kind != Meaning::none) {
-        return give(name, attributes_.see("edge", name, text, line_));
+        return imported_.give(name, attributes_.see("edge", name, text, line_), line_);
       }
       why = meaning(true).kind != Meaning::none
                 ? fmt::format("is a coupling: {}", take_weights())
@@ -478,12 +463,6 @@ class EdgeListReader {
     fail(fmt::format("invalid line: '{}' in column {} {}; {} skips this column{}", text, column,
                      why, setting_value("ignore", name),
                      header ? " (begin the line with '#' if it is the header of a table)" : ""));
-  }
-
-  void give(const std::string& name, const Meaning& meaning) {
-    if (meaning.kind != Meaning::coupling) return;
-    const std::string wrong = weight_.give(shown(name), meaning.value);
-    if (!wrong.empty()) fail(wrong);
   }
 
   // The site of an end: its number, or the order of first mention of its name.
@@ -519,20 +498,10 @@ class EdgeListReader {
       return named_ ? end.text : fmt::format("{}", site);
     };
     if (a == b) fail(fmt::format("site {} is joined to itself", text(u, a)));
-    const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
-    if (const std::uint64_t* first = joined_.find(key)) {
-      if (!options_.merge) {
-        fail(fmt::format(
-            "sites {} and {} are already joined by line {} ({} combines such bonds into one)",
-            text(u, a), text(v, b), weights_.line(*first), setting_name("merge")));
-      }
-      const std::string wrong = weights_.merge(*first, weight_.value());
-      if (!wrong.empty()) fail(wrong);
-      return;
-    }
-    joined_.put(key, bonds_.size());
-    weights_.add(weight_.value(), line_);
-    bonds_.push_back({bonds_.size(), a, b});
+    const std::size_t bond = imported_.join(a, b, line_, "bonds", [&] {
+      return fmt::format("sites {} and {}", text(u, a), text(v, b));
+    });
+    imported_.set_coupling(bond, imported_.take_given(), line_);
     const std::uint64_t largest = std::uint64_t{std::max(a, b)} + 1;
     if (largest > sites_) {
       sites_ = largest;
@@ -547,26 +516,26 @@ class EdgeListReader {
     std::vector<std::uint64_t> lines(sites_);
     for (const Field& field : fields_) {
       const auto failed = [&](const std::string& what) {
-        return Error(ExitCode::data, fmt::format("{}:{}: the field of site '{}': {}", name_,
-                                                 field.line, shown(field.site), what));
+        imported_.fail(field.line,
+                       fmt::format("the field of site '{}': {}", shown(field.site), what));
       };
-      if (labels_) throw failed("fields cannot be given to sites that have labels");
+      if (labels_) failed("fields cannot be given to sites that have labels");
       std::uint64_t site = 0;
       if (named_) {
         const auto found = sites_by_name_.find(field.site);
-        if (found == sites_by_name_.end()) throw failed("no bond has a site of this name");
+        if (found == sites_by_name_.end()) failed("no bond has a site of this name");
         site = found->second;
       } else {
         const bool number = field.site.find_first_not_of("0123456789") == std::string::npos;
-        if (!number) throw failed("sites have numbers in this list");
+        if (!number) failed("sites have numbers in this list");
         const std::uint64_t value = whole_number(field.site);
         site = value - first_number_;
         if (value < first_number_ || site >= sites_) {
-          throw failed(fmt::format("out of range (sites {} to {})", first_number_,
-                                   sites_ - 1 + first_number_));
+          failed(fmt::format("out of range (sites {} to {})", first_number_,
+                             sites_ - 1 + first_number_));
         }
       }
-      if (lines[site] != 0) throw failed(fmt::format("it is already set in line {}", lines[site]));
+      if (lines[site] != 0) failed(fmt::format("it is already set in line {}", lines[site]));
       values[site] = field.value;
       lines[site] = field.line;
     }
@@ -595,10 +564,10 @@ class EdgeListReader {
 
   [[noreturn]] void fail_header(std::uint64_t line, const std::string& u,
                                 const std::string& v) const {
-    throw Error(ExitCode::data,
-                fmt::format("{}:{}: '{}' and '{}' look like the header of a table: begin the line "
-                            "with '#' (or give the two sites other names)",
-                            name_, line, u, v));
+    imported_.fail(line,
+                   fmt::format("'{}' and '{}' look like the header of a table: begin the line "
+                               "with '#' (or give the two sites other names)",
+                               u, v));
   }
 
   // Checks for gaps in the numbers and determines the number of the first site.
@@ -612,10 +581,10 @@ class EdgeListReader {
     // A file of a few bytes must not cause an allocation of gigabytes.
     const std::uint64_t allowed = (std::uint64_t{1} << 16) + 64 * bonds_.size();
     if (sites_ > allowed && !declared_) {
-      throw Error(ExitCode::data,
-                  fmt::format("{}:{}: site {} is too large a number for a list of {} bonds (at "
-                              "most {}): number the sites from 0 without large gaps",
-                              name_, largest_at_, sites_ - 1, bonds_.size(), allowed - 1));
+      imported_.fail(largest_at_,
+                     fmt::format("site {} is too large a number for a list of {} bonds (at most "
+                                 "{}): number the sites from 0 without large gaps",
+                                 sites_ - 1, bonds_.size(), allowed - 1));
     }
     check_declared();
     std::vector<bool> occurs(sites_ + 1, false);
@@ -667,10 +636,9 @@ class EdgeListReader {
   void check_declared() const {
     const std::uint64_t allowed = kMaxLoneSites + 64 * bonds_.size();
     if (!declared_ || std::max(declared_->value, sites_) <= allowed) return;
-    throw Error(
-        ExitCode::data,
-        fmt::format("{}:{}: {} sites for {} bonds: at most {} are allowed", name_, declared_->line,
-                    std::max(declared_->value, sites_), bonds_.size(), allowed));
+    imported_.fail(declared_->line,
+                   fmt::format("{} sites for {} bonds: at most {} are allowed",
+                               std::max(declared_->value, sites_), bonds_.size(), allowed));
   }
 
   // Sets the number of sites, including those without bonds, if a comment states it.
@@ -679,13 +647,13 @@ class EdgeListReader {
     check_declared();
     if (declared_->value < sites_ || declared_->value == 0) {
       const bool counted = named_ || labels_ || sites_ == 0;
-      throw Error(ExitCode::data,
-                  fmt::format("{}:{}: '{}', but {}", name_, declared_->line, declared_->comment,
-                              counted ? fmt::format("the bonds join {} sites", sites_)
-                                      : fmt::format("line {} has site {}, and sites are numbered "
-                                                    "from {}",
-                                                    largest_at_, sites_ - 1 + first_number_,
-                                                    first_number_)));
+      imported_.fail(declared_->line,
+                     fmt::format("'{}', but {}", declared_->comment,
+                                 counted ? fmt::format("the bonds join {} sites", sites_)
+                                         : fmt::format("line {} has site {}, and sites are "
+                                                       "numbered from {}",
+                                                       largest_at_, sites_ - 1 + first_number_,
+                                                       first_number_)));
     }
     sites_ = declared_->value;
   }
@@ -695,10 +663,10 @@ class EdgeListReader {
     if (!declared_edges_ || declared_edges_->value == bond_lines_ ||
         declared_edges_->value == bonds_.size())
       return;
-    throw Error(ExitCode::data,
-                fmt::format("{}:{}: '{}', but the list has {} bonds: the file is incomplete, or "
-                            "the comment is wrong (then remove it)",
-                            name_, declared_edges_->line, declared_edges_->comment, bond_lines_));
+    imported_.fail(declared_edges_->line,
+                   fmt::format("'{}', but the list has {} bonds: the file is incomplete, or the "
+                               "comment is wrong (then remove it)",
+                               declared_edges_->comment, bond_lines_));
   }
 
   std::streambuf& in_;
@@ -716,13 +684,11 @@ class EdgeListReader {
   bool maybe_header_ = false;              // the current line is the first one and has names
   std::string last_;                       // the last item read in this line, for errors
   std::array<std::string, 2> first_ends_;  // of the first bond
-  std::vector<RewiredBond> bonds_;
-  FlatMap<std::uint64_t> joined_;  // pair of sites -> its bond
-  GivenWeight weight_;             // of the current line
-  BondWeights weights_;
+  ImportedBonds imported_;
+  std::vector<RewiredBond>& bonds_ = imported_.bonds;
+  Attributes& attributes_ = imported_.attributes;
   std::vector<Field> fields_;
   std::unordered_map<std::string, std::uint64_t> sites_by_name_;
-  Attributes attributes_;
 };
 
 }  // namespace

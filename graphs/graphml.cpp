@@ -28,11 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "graphs/attributes.hpp"
-#include "graphs/colouring.hpp"
-#include "graphs/flat_map.hpp"
-#include "graphs/graph_io.hpp"
-#include "graphs/weights.hpp"
+#include "graphs/imported_bonds.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/base/setting_name.hpp"
@@ -46,10 +42,7 @@ namespace {
 class GraphmlReader {
  public:
   GraphmlReader(std::istream& in, const std::string& name, const ReadOptions& options)
-      : in_(*in.rdbuf()),
-        name_(name),
-        options_(options),
-        attributes_(options.ignore, options.weights) {}
+      : in_(*in.rdbuf()), name_(name), options_(options), imported_(name, options) {}
 
   Graph read() {
     parse();
@@ -62,12 +55,8 @@ class GraphmlReader {
       bond.a = nodes_[bond.a].number;
       bond.b = nodes_[bond.b].number;
     }
-    Graph graph = imported_graph(declared_, std::move(bonds_), name_);
-    if (options_.weights) {
-      if (!fields_.empty()) fields_.resize(graph.sites());
-      set_couplings_and_fields_of(name_, graph, weights_.take(name_), std::move(fields_));
-    }
-    return graph;
+    if (!fields_.empty()) fields_.resize(declared_);
+    return imported_.graph(declared_, std::move(fields_));
   }
 
  private:
@@ -95,9 +84,7 @@ class GraphmlReader {
 
   // --- expat
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ExitCode::data, fmt::format("{}:{}: {}", name_, line(), what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { imported_.fail(line(), what); }
   std::uint64_t line() const { return XML_GetCurrentLineNumber(parser_.get()); }
 
   void parse() {
@@ -316,13 +303,7 @@ class GraphmlReader {
       key.taken[owner] += key.last[owner] != element;
       key.last[owner] = element;
     }
-    give(name, attributes_.see(kOwners[owner], name, text_, line()));
-  }
-
-  void give(const std::string& name, const Meaning& meaning) {
-    if (meaning.kind == Meaning::none) return;
-    const std::string wrong = given_weight_.give(shown(name), meaning.value);
-    if (!wrong.empty()) fail(wrong);
+    imported_.give(name, attributes_.see(kOwners[owner], name, text_, line()), line());
   }
 
   // At the end of a node or edge: determines its coupling or field.
@@ -332,22 +313,17 @@ class GraphmlReader {
       for (const auto& [id, key] : weight_keys_) {
         const bool own = key->last[owner] == seen_[owner];
         if (!key->weight[owner] || own || key->default_value.empty()) continue;
-        give(key->name,
-             attributes_.see(kOwners[owner], key->name, key->default_value, key->default_line));
+        imported_.give(
+            key->name,
+            attributes_.see(kOwners[owner], key->name, key->default_value, key->default_line),
+            line());
       }
     }
-    const std::optional<std::int32_t> value = given_weight_.value();
-    given_weight_.clear();
-    if (owner == kNode) {
-      if (value.value_or(0) == 0) return;
-      fields_.resize(declared_);
-      fields_.back() = *value;
-    } else if (merged_with_) {
-      const std::string wrong = weights_.merge(*merged_with_, value);
-      if (!wrong.empty()) fail(wrong);
-    } else {
-      weights_.add(value, edge_line_);
-    }
+    const std::optional<std::int32_t> value = imported_.take_given();
+    if (owner == kEdge) return imported_.set_coupling(open_bond_, value, line());
+    if (value.value_or(0) == 0) return;
+    fields_.resize(declared_);
+    fields_.back() = *value;
   }
 
   // The text must have the type that its key declares; otherwise its meaning is unknown.
@@ -406,8 +382,9 @@ class GraphmlReader {
       const std::string_view name = *at;
       if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
       if (name.starts_with("parse.") || name.find(kSeparator) != std::string_view::npos) continue;
-      give(std::string(name),
-           attributes_.see(tag, name, std::string_view(at[1]).substr(0, kMaxText), line()));
+      imported_.give(
+          std::string(name),
+          attributes_.see(tag, name, std::string_view(at[1]).substr(0, kMaxText), line()), line());
     }
   }
 
@@ -450,18 +427,9 @@ class GraphmlReader {
     }
     const Site u = mentioned(a), v = mentioned(b);
     if (u == v) fail(fmt::format("node \"{}\" is joined to itself", shown(a)));
-    const std::uint64_t pair = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
-    merged_with_.reset();
-    edge_line_ = line();
-    if (const std::uint64_t* first = joined_.find(pair)) {
-      merged_with_ = *first;
-      if (options_.merge) return;
-      fail(fmt::format(
-          "nodes \"{}\" and \"{}\" are already joined by line {} ({} combines such edges into one)",
-          shown(a), shown(b), weights_.line(*first), setting_name("merge")));
-    }
-    joined_.put(pair, bonds_.size());
-    bonds_.push_back({bonds_.size(), u, v});
+    open_bond_ = imported_.join(u, v, line(), "edges", [&] {
+      return fmt::format("nodes \"{}\" and \"{}\"", shown(a), shown(b));
+    });
   }
 
   // The number of a node in order of first mention; an edge may precede its nodes.
@@ -480,11 +448,10 @@ class GraphmlReader {
                                     [](const Node& node) { return node.number == kUndeclared; });
     for (const auto& [id, mention] : mentions_) {
       if (mention != static_cast<Site>(first - nodes_.begin())) continue;
-      throw Error(
-          ExitCode::data,
-          fmt::format("{}:{}: an edge joins node \"{}\", which is not declared (there is no "
-                      "<node id=\"{}\">)",
-                      name_, first->line, shown(id), shown(id)));
+      imported_.fail(first->line,
+                     fmt::format("an edge joins node \"{}\", which is not declared (there is no "
+                                 "<node id=\"{}\">)",
+                                 shown(id), shown(id)));
     }
   }
 
@@ -504,7 +471,9 @@ class GraphmlReader {
   std::vector<std::pair<Owner, std::size_t>> owners_;  // open elements, with their depths
   std::string data_, text_;                            // key and text of the open <data>
 
-  Attributes attributes_;
+  ImportedBonds imported_;
+  std::vector<RewiredBond>& bonds_ = imported_.bonds;  // by order of mention
+  Attributes& attributes_ = imported_.attributes;
   std::unordered_map<std::string, Key> keys_;  // by their id
   Key* in_key_ = nullptr;                      // the key whose element is open
   std::array<std::uint64_t, 3> seen_ = {};     // [Owner] number of elements
@@ -512,15 +481,10 @@ class GraphmlReader {
   Site declared_ = 0;
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention
   std::vector<Node> nodes_;                         // [order of mention]
-  std::vector<RewiredBond> bonds_;                  // by order of mention
-  FlatMap<std::uint64_t> joined_;                   // pair of nodes -> its bond
 
   std::map<std::string, const Key*> weight_keys_;  // of couplings and fields, by id
-  GivenWeight given_weight_;                       // of the open node or edge
-  std::optional<std::size_t> merged_with_;         // the bond that the open edge is merged with
-  std::uint64_t edge_line_ = 0;                    // of the open edge
-  BondWeights weights_;
-  std::vector<std::int32_t> fields_;  // [declared_] up to the last nonzero field
+  std::size_t open_bond_ = 0;                      // of the open edge
+  std::vector<std::int32_t> fields_;               // [declared_] up to the last nonzero field
 };
 
 }  // namespace

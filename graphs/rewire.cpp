@@ -81,14 +81,38 @@ bool may_be_neighbours(const Lattice& lattice, Site u, Site v) {
   return false;
 }
 
-// Whether u and v are joined: by a shortcut, or by a lattice bond that is not gone.
-template <class Gone>
-bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site v, Gone&& gone) {
-  if (shortcuts.joins(u, v)) return true;
-  if (!may_be_neighbours(lattice, u, v)) return false;
-  const auto bond = lattice.bond_between(u, v);
-  return bond && !gone(*bond);
-}
+// What the rules have in common: the lattice, its shortcuts so far, and the sites that ends are
+// drawn from.
+class Rewiring {
+ protected:
+  static constexpr std::uint32_t kTries = 256;
+
+  Rewiring(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
+      : lattice_(lattice),
+        seed_(spec.seed),
+        any_(parity_of(spec.rule) == Parity::any),
+        choices_(static_cast<std::uint32_t>(any_ ? lattice.sites() : lattice.sites() / 2)),
+        shortcuts_(expected) {}
+
+  // Choice k < choices_ of the sites of a colour; of all sites with parity `any`.
+  Site choice(std::uint32_t k, int colour) const {
+    return any_ ? k : lattice_.site_of_colour(colour, k);
+  }
+  // Whether u and v are joined: by a shortcut, or by a lattice bond that is not gone.
+  template <class Gone>
+  bool are_joined(Site u, Site v, Gone&& gone) const {
+    if (shortcuts_.joins(u, v)) return true;
+    if (!may_be_neighbours(lattice_, u, v)) return false;
+    const auto bond = lattice_.bond_between(u, v);
+    return bond && !gone(*bond);
+  }
+
+  const Lattice& lattice_;
+  std::uint64_t seed_;
+  bool any_;               // parity
+  std::uint32_t choices_;  // sites that an end is drawn from
+  Shortcuts shortcuts_;
+};
 
 // Rule `rewire` (Hawick, Leist & Playne 2010): each end of each bond is independently moved with
 // probability p/2 to a uniformly drawn other site of its original colour; with parity `any`, to any
@@ -100,14 +124,10 @@ bool are_joined(const Lattice& lattice, const Shortcuts& shortcuts, Site u, Site
 // exactly Binomial(2B, p/2), and a bond is rewired with probability exactly p - p^2/4, at any N. An
 // end whose other end is joined to every site of the colour (graphs of a few sites only) stays in
 // place. Cost: proportional to the number of moved ends.
-class EndMover {
+class EndMover : Rewiring {
  public:
   EndMover(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
-      : lattice_(lattice),
-        seed_(spec.seed),
-        any_(parity_of(spec.rule) == Parity::any),
-        choices_(static_cast<std::uint32_t>(any_ ? lattice.sites() : lattice.sites() / 2)),
-        shortcuts_(expected) {
+      : Rewiring(lattice, spec, expected) {
     rewired_.reserve(expected);
   }
 
@@ -146,11 +166,9 @@ class EndMover {
   std::vector<RewiredBond> take() { return std::move(rewired_); }
 
  private:
-  static constexpr std::uint32_t kTries = 256;
-
   bool is_free(Site candidate, Site own, Site other) const {
     if (candidate == own || candidate == other) return false;
-    return !are_joined(lattice_, shortcuts_, candidate, other, [this](Bond bond) {
+    return !are_joined(candidate, other, [this](Bond bond) {
       return std::ranges::binary_search(rewired_, bond, {}, &RewiredBond::bond);
     });
   }
@@ -165,7 +183,7 @@ class EndMover {
     // This many failed tries occur only in small, dense graphs: lists all free sites.
     std::vector<Site> free;
     for (std::uint32_t k = 0; k < choices_; ++k) {
-      const Site site = choice(k, own);
+      const Site site = choice(k, lattice_.colour(own));
       if (is_free(site, own, other)) free.push_back(site);
     }
     if (free.empty()) return own;
@@ -173,21 +191,13 @@ class EndMover {
   }
 
   Site candidate(std::uint64_t end, std::uint32_t attempt, Site own) const {
-    return choice(uniform_below(draw(end, attempt), choices_), own);
-  }
-  Site choice(std::uint32_t k, Site own) const {
-    return any_ ? k : lattice_.site_of_colour(lattice_.colour(own), k);
+    return choice(uniform_below(draw(end, attempt), choices_), lattice_.colour(own));
   }
 
   std::uint64_t draw(std::uint64_t end, std::uint32_t attempt) const {
     return word64(random_words(seed_, Stream::graph_target, end, 0, 0, attempt), 0);
   }
 
-  const Lattice& lattice_;
-  std::uint64_t seed_;
-  bool any_;               // parity
-  std::uint32_t choices_;  // sites that an end is drawn from
-  Shortcuts shortcuts_;
   std::vector<RewiredBond> rewired_;  // so far; ascending
 };
 
@@ -218,15 +228,10 @@ std::vector<RewiredBond> rewire_ends(const Lattice& lattice, const GraphSpec& sp
 // shares a site, or whose exchange would make a double bond, is redrawn. The target is p B, rounded
 // to the nearest integer; since a pair moves two bonds, at most one bond more is moved. Cost:
 // proportional to the number of moved bonds (all bonds are listed only when half have moved).
-class Swapper {
+class Swapper : Rewiring {
  public:
   Swapper(const Lattice& lattice, const GraphSpec& spec, std::uint64_t target)
-      : lattice_(lattice),
-        seed_(spec.seed),
-        any_(parity_of(spec.rule) == Parity::any),
-        target_(target),
-        moved_(target),
-        shortcuts_(target) {}
+      : Rewiring(lattice, spec, target), target_(target), moved_(target) {}
 
   std::vector<RewiredBond> run() {
     std::uint64_t best = 0, best_at = 0;
@@ -274,8 +279,7 @@ class Swapper {
     return one ? *one : home(bond, 1);
   }
   bool joined(Site zero, Site one) const {
-    return are_joined(lattice_, shortcuts_, zero, one,
-                      [this](Bond bond) { return moved_.contains(bond); });
+    return are_joined(zero, one, [this](Bond bond) { return moved_.contains(bond); });
   }
 
   void attempt_one(std::uint64_t attempt, bool any_first) {
@@ -323,12 +327,8 @@ class Swapper {
     }
   }
 
-  const Lattice& lattice_;
-  std::uint64_t seed_;
-  bool any_;  // parity
   std::uint64_t target_;
   FlatMap<Site> moved_;  // bond -> the current site of its exchanged end
-  Shortcuts shortcuts_;
   std::optional<std::vector<Bond>> at_home_;
 };
 
@@ -343,14 +343,10 @@ std::vector<RewiredBond> rewire_swap(const Lattice& lattice, const GraphSpec& sp
 // additional bond joins two uniformly drawn sites of opposite colour (parity `any`: two sites) that
 // are not yet joined. Added bonds are numbered from lattice.bonds() on, in the order of the lattice
 // bonds that caused them; a is of colour 0. Cost: proportional to the number of added bonds.
-class Adder {
+class Adder : Rewiring {
  public:
   Adder(const Lattice& lattice, const GraphSpec& spec, std::uint64_t expected)
-      : lattice_(lattice),
-        seed_(spec.seed),
-        any_(parity_of(spec.rule) == Parity::any),
-        choices_(static_cast<std::uint32_t>(any_ ? lattice.sites() : lattice.sites() / 2)),
-        shortcuts_(expected) {
+      : Rewiring(lattice, spec, expected) {
     added_.reserve(expected);
   }
 
@@ -367,13 +363,8 @@ class Adder {
   std::vector<RewiredBond> take() { return std::move(added_); }
 
  private:
-  static constexpr std::uint32_t kTries = 256;
-
-  Site choice(std::uint32_t k, int colour) const {
-    return any_ ? k : lattice_.site_of_colour(colour, k);
-  }
   bool is_free(Site a, Site b) const {
-    return a != b && !are_joined(lattice_, shortcuts_, a, b, [](Bond) { return false; });
+    return a != b && !are_joined(a, b, [](Bond) { return false; });
   }
   void join(Site a, Site b) {
     added_.push_back({lattice_.bonds() + added_.size(), a, b});
@@ -401,11 +392,6 @@ class Adder {
     join(a, b);
   }
 
-  const Lattice& lattice_;
-  std::uint64_t seed_;
-  bool any_;               // parity
-  std::uint32_t choices_;  // sites that either end is drawn from
-  Shortcuts shortcuts_;
   std::vector<RewiredBond> added_;
 };
 
@@ -524,64 +510,28 @@ Graph build_graph(const GraphSpec& spec) {
 // The effect of the rules on degrees.
 
 GraphMoments moments_of(const Graph& graph) {
-  if (parity_of(graph.spec().rule) == Parity::any) {
-    return moments_of(graph.origin(), graph.shortcuts());
-  }
-  const Lattice& lattice = graph.lattice();
-  std::uint64_t ends = 0;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    if (lattice.dim == 0 || r.bond >= lattice.bonds()) {
-      ends += 2;
-    } else {
-      ends += (r.a != lattice.home_a(r.bond)) + std::uint64_t{r.b != lattice.home_b(r.bond)};
-    }
-  }
-  const auto regular = 2.0 * lattice.dim;
-  const auto offsets = graph.offsets();
-  double sum =
-      static_cast<double>(graph.sites() - graph.modified_sites().size()) * regular * regular;
-  for (std::size_t m = 0; m + 1 < offsets.size(); ++m) {
-    const auto degree = static_cast<double>(offsets[m + 1] - offsets[m]);
-    sum += degree * degree;
-  }
-  return {static_cast<double>(ends), sum};
+  return moments_of(graph.origin(), graph.shortcuts());
 }
 
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
-  const auto regular = 2.0 * lattice.dim;
+  const double regular = 2.0 * lattice.dim;
   GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
-  // Calls f(site, change of its degree) for each end that left or reached a site. Counts the ends
-  // that reached a site in moments.rewired_ends.
-  const auto for_each_move = [&](const auto& f) {
-    for (const RewiredBond& r : rewired) {
-      const bool added = r.bond >= lattice.bonds();
-      for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
-                                      std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
-        if (!added && home == now) continue;
-        moments.rewired_ends += 1;
-        if (!added) f(home, -1);
-        f(now, +1);
-      }
-    }
+  FlatMap<int> changes(2 * rewired.size());  // site -> change of its degree
+  const auto change = [&](Site site, int more) {
+    const int* before = changes.find(site);
+    changes.put(site, (before ? *before : 0) + more);
   };
-  const auto change = [&](double more) { moments.sum_k2 += more * (2 * regular + more); };
-  // Counting is faster than sorting if ends have moved on much of the lattice.
-  if (8 * rewired.size() > lattice.sites()) {
-    std::vector<std::int32_t> changes(lattice.sites());
-    for_each_move([&](Site site, int more) { changes[site] += more; });
-    for (const std::int32_t more : changes) change(more);
-    return moments;
-  }
-  std::vector<std::pair<Site, int>> moves;
-  for_each_move([&](Site site, int more) { moves.emplace_back(site, more); });
-  std::ranges::sort(moves);
-  for (auto move = moves.begin(); move != moves.end();) {
-    double more = 0;
-    for (const Site site = move->first; move != moves.end() && move->first == site; ++move) {
-      more += move->second;
+  for (const RewiredBond& r : rewired) {
+    const bool added = r.bond >= lattice.bonds();
+    for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
+                                    std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
+      if (!added && home == now) continue;
+      moments.rewired_ends += 1;
+      if (!added) change(home, -1);
+      change(now, +1);
     }
-    change(more);
   }
+  changes.for_each([&](std::uint64_t, int more) { moments.sum_k2 += more * (2 * regular + more); });
   return moments;
 }
 

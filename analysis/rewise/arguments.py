@@ -59,18 +59,18 @@ def shown(value):
     return " ".join(repr(value).split())
 
 
-def whole(name, value, least=0, most=None, allowed=None):
-    """An int in least..most (None: 2^64 - 1), which messages call `allowed`. NumPy integers and
+def integer(name, value, lowest=0, highest=None, allowed=None):
+    """An int in lowest..highest (None: 2^64 - 1), which messages call `allowed`. NumPy integers and
     floats without a fraction (1e4) are accepted."""
     try:
         exact = isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
         number = int(value) if exact else operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: {shown(value)} is not a whole number") from None
-    if not least <= number <= (2**64 - 1 if most is None else most):
+    if not lowest <= number <= (2**64 - 1 if highest is None else highest):
         if allowed is None:
-            allowed = f"{least} or more" if most is None and number < least else \
-                f"{least}..{'2^64 - 1' if most is None else most}"
+            allowed = f"{lowest} or more" if highest is None and number < lowest else \
+                f"{lowest}..{'2^64 - 1' if highest is None else highest}"
         raise UsageError(f"{name}: {number} is out of range ({allowed})")
     return number
 
@@ -144,10 +144,10 @@ def numbers(name, value):
 def extents(name, size, dim=None):
     """[dim] extents, x first: from a list, or from one edge length and `dim` (default: 2)."""
     def extent(edge):
-        return whole(name, edge, 4, 2**32 - 1, "even numbers from 4")
+        return integer(name, edge, 4, 2**32 - 1, "even numbers from 4")
 
     if np.ndim(size) == 0:
-        return [extent(size)] * whole("dim", 2 if dim is None else dim, 1, 4)
+        return [extent(size)] * integer("dim", 2 if dim is None else dim, 1, 4)
     values = [extent(edge) for edge in size]
     if dim is not None and len(values) != dim:
         raise UsageError(f"{name}: {len(values)} extents for dim = {dim}")

@@ -90,6 +90,12 @@ class Running:
         raise OF_STATUS.get(status, errors.Error)(errors.as_arguments(text, {"out": "folder"}))
 
 
+def options(**values):
+    """Options of the command line: graph_seed=1 becomes --graph-seed 1. Leaves out None."""
+    return [word for name, value in values.items() if value is not None
+            for word in ("--" + name.replace("_", "-"), str(value))]
+
+
 def call(arguments, progress=None):
     """Runs the program to its end and returns its standard output."""
     return Running(arguments, progress).wait()

@@ -38,7 +38,7 @@ def _words(given):
         if isinstance(standard, str):
             word = arguments.text(key, value)
         elif isinstance(standard, int):
-            word = str(arguments.whole(key, value, 0, 2**32 - 1))
+            word = str(arguments.integer(key, value, 0, 2**32 - 1))
         else:
             value = arguments.real(key, value)
             word = repr(value)
@@ -88,13 +88,13 @@ def applied(graph, **given):
             raise UsageError(f"couplings: {len(weights)} values, but the graph has "
                              f"{graph.bonds} bonds")
     else:
-        own = {key: words[key] for key in (*OF_WEIGHTS, "coupling_seed") if key in words}
-        if own.get("couplings") not in ("pm", "gaussian"):
-            own.pop("coupling_seed", None)
-        weighted = Graph._of(graph._graph.weighted(own)) if own else graph
-        if own.get("couplings") == "file":
+        weighing = {key: words[key] for key in (*OF_WEIGHTS, "coupling_seed") if key in words}
+        if weighing.get("couplings") not in ("pm", "gaussian"):
+            weighing.pop("coupling_seed", None)
+        weighted = Graph._of(graph._graph.weighted(weighing)) if weighing else graph
+        if weighing.get("couplings") == "file":
             fields = graph.fields
-        weights = weighted.weights if own else None
+        weights = weighted.weights if weighing else None
     if of_sites:
         values = arguments.numbers("field", _by_site(graph, field))
         fields = values if fields is None else fields + values

@@ -303,14 +303,12 @@ def reading(path):
         raise DataError(f"'{path}' is a folder, not a file (for a study use Study)") from None
     except PermissionError as error:
         raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
-    except (AttributeError, OSError, LookupError, OverflowError, RuntimeError, TypeError,
-            ValueError) as error:
-        # h5py raises any of these for a damaged file.
+    except _DAMAGE as error:
         raise DataError(f"'{path}' is damaged, or not a file of rewise: {error}") from None
 
 
 def _lost_with(path):
-    damaged = [pack.name for pack in pack_files(path.parent) if _places(pack) is None]
+    damaged = [pack.name for pack in pack_files(path.parent) if _members(pack) is None]
     return f"; it may have been in {', '.join(damaged)}, which is damaged" if damaged else ""
 
 
@@ -321,12 +319,12 @@ def task_files(folder):
     found = {path for path in tasks.glob("*.h5")
              if not path.name.endswith((".part.h5", ".pack.h5")) and not path.name.startswith(".")}
     for pack in pack_files(tasks):
-        places = _places(pack)
-        if places is None:
+        members = _members(pack)
+        if members is None:
             warnings.warn(f"'{pack}' is damaged: its tasks are left out (run the study again with "
                           "--recompute-damaged to compute them)", RuntimeWarning,
                           stacklevel=2)
-        found |= {tasks / f"{name}.h5" for name in places or ()}
+        found |= {tasks / f"{name}.h5" for name in members or ()}
     return sorted(found)
 
 
@@ -338,37 +336,20 @@ def pack_files(tasks):
     return [path for _, path in sorted(found)]
 
 
-_known_places = {}  # archive -> (its state, {task: (offset, size)})
+# What h5py raises for a damaged file.
+_DAMAGE = (AttributeError, OSError, LookupError, OverflowError, RuntimeError, TypeError, ValueError)
 
 
-def _places(pack):
-    """{task: (offset, size)} of a results archive; None if it is damaged."""
-    h5py = module("h5py", "reading task files")
-    status = pack.stat()
-    state = status.st_ino, status.st_size, status.st_mtime_ns
-    if pack not in _known_places or _known_places[pack][0] != state:
-        try:
-            with h5py.File(pack, "r") as file:
-                # Offsets count from the end of the user block or from the start of the file,
-                # depending on the version of HDF5.
-                base = file.userblock_size
-                places = {name: (item.id.get_offset(), item.size) for name, item in file.items()}
-            with open(pack, "rb") as raw:
-                if any(_magic_at(raw, offset) for offset, _ in list(places.values())[:1]):
-                    base = 0
-            found = {name: (base + offset, size) for name, (offset, size) in places.items()}
-        except (OSError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-            found = None
-        _known_places[pack] = state, found
-    return _known_places[pack][1]
+def _members(pack):
+    """The names of the tasks in a results archive; None if it is damaged."""
+    try:
+        with module("h5py", "reading task files").File(pack, "r") as file:
+            return [name for name, _ in file.items()]
+    except _DAMAGE:
+        return None
 
 
 MAGIC = b"\x89RWS\r\n\x1a\n"
-
-
-def _magic_at(raw, offset):
-    raw.seek(offset)
-    return raw.read(8) == MAGIC
 
 
 def check_seal(stream, size):
@@ -419,12 +400,10 @@ def packed_task(path):
     """The bytes of a task in a results archive of the folder; None if the task is a file of its own
     or missing."""
     path = pathlib.Path(path)
-    if not path.exists():
-        for pack in pack_files(path.parent):
-            if (place := (_places(pack) or {}).get(path.stem)) is not None:
-                with open(pack, "rb") as raw:
-                    raw.seek(place[0])
-                    return raw.read(place[1])
+    for pack in [] if path.exists() else pack_files(path.parent):
+        with contextlib.suppress(*_DAMAGE), module("h5py", "reading task files").File(pack) as file:
+            if path.stem in file:
+                return file[path.stem][()].tobytes()
     return None
 
 
@@ -437,12 +416,12 @@ def unpacked(path):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
-        own = pathlib.Path(folder) / pathlib.Path(path).name
-        own.write_bytes(packed)
+        copy = pathlib.Path(folder) / pathlib.Path(path).name
+        copy.write_bytes(packed)
         try:
-            yield str(own)
+            yield str(copy)
         except Error as error:
-            raise type(error)(str(error).replace(str(own), path)) from None
+            raise type(error)(str(error).replace(str(copy), path)) from None
 
 
 def read_task_notes(path):
@@ -495,11 +474,11 @@ def task_of(path, file):
 def energy_unit(configuration):
     """The energy of one unit of the series "energy"; as Interactions::energy_unit() in C++."""
     couplings = configuration.get("sampling.couplings", "ferromagnet")
-    whole = couplings in ("ferromagnet", "antiferromagnet", "pm")
+    integers = couplings in ("ferromagnet", "antiferromagnet", "pm")
     strength = abs(float(configuration.get("sampling.shortcut_strength", 1)))
     field = float(configuration.get("sampling.field", 0)) != 0
     random = configuration.get("sampling.field_random", "none") != "none"
-    return 1.0 if whole and strength == 1 and not field and not random else 2.0**-20
+    return 1.0 if integers and strength == 1 and not field and not random else 2.0**-20
 
 
 def same_p(a, b):
@@ -520,7 +499,7 @@ def value_and_error(entry):
     return float(value), float(error)
 
 
-def whole(entry):
+def total(entry):
     """(value, total error) of an extrapolated number; the total error is the statistical and the
     systematic one in quadrature, or NaN if the latter is unknown ("systematic": null)."""
     value, error = value_and_error(entry)
@@ -530,9 +509,9 @@ def whole(entry):
     return value, float(np.hypot(error, np.nan if systematic is None else systematic))
 
 
-def whole_or_statistical(entry):
-    """As whole(), but with the statistical error if the systematic one is unknown."""
-    value, error = whole(entry)
+def total_or_statistical(entry):
+    """As total(), but with the statistical error if the systematic one is unknown."""
+    value, error = total(entry)
     return (value, error) if np.isfinite(error) else value_and_error(entry)
 
 

@@ -36,7 +36,7 @@ def rewire(size: int | Sequence[int], p: float = 0.0, seed: int = 1, rule: str =
     of range.
     """
     return Graph._of(_core.Graph.build(arguments.extents("size", size, dim), arguments.real("p", p),
-                                  arguments.text("rule", rule), arguments.whole("seed", seed),
+                                  arguments.text("rule", rule), arguments.integer("seed", seed),
                                   arguments.text("parity", parity)))
 
 
@@ -78,7 +78,7 @@ class Graph:
         pairs = np.ascontiguousarray(given, dtype=np.int64)
         if pairs.min() < 0:
             raise DataError(f"edges: site {pairs.min()} is negative (sites are numbered from 0)")
-        count = int(pairs.max()) + 1 if sites is None else arguments.whole("sites", sites)
+        count = int(pairs.max()) + 1 if sites is None else arguments.integer("sites", sites)
         self._graph = _core.Graph.from_edges(pairs, max(count, 1),
                                              arguments.text("source", source))
         if weights is not None or fields is not None:
@@ -112,9 +112,9 @@ class Graph:
         """
         if first_site not in (None, 0, 1):
             raise UsageError(f"first_site: invalid value {first_site!r} (allowed: None, 0, 1)")
-        with unpacked(path) as own:
-            return cls._of(_core.Graph.read(own, first_site, arguments.names("ignore", ignore),
-                                            bool(merge)))
+        with unpacked(path) as graph_file:
+            return cls._of(_core.Graph.read(graph_file, first_site,
+                                            arguments.names("ignore", ignore), bool(merge)))
 
     @classmethod
     def from_networkx(cls, graph: Any, ignore: Sequence[str] = (),
@@ -307,8 +307,8 @@ class Graph:
         Strogatz 1998) and by 4-cycles (Zhang et al., Physica A 387, 6869 (2008), eq. 2). The error
         of a single sample is NaN. Without a lattice, the shares of rewired bonds and modified cells
         are None."""
-        return self._graph.metrics(arguments.whole("path_sources", path_sources, 0, 2**32 - 1),
-                                   arguments.whole("clustering_sites", clustering_sites))
+        return self._graph.metrics(arguments.integer("path_sources", path_sources, 0, 2**32 - 1),
+                                   arguments.integer("clustering_sites", clustering_sites))
 
     # Conversions and output
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from .command import START
+from .command import START, options
 from .errors import Error, Interrupted
 from .files import write_aside
 from .reproduce_curves import (Value, add_metrics, add_point, finished, jackknife, mean_and_error,
@@ -162,12 +162,6 @@ def read_kept(path, command, made):
 def listed(values):
     """Values as one argument of the command line."""
     return ",".join(value if isinstance(value, str) else number_text(value) for value in values)
-
-
-def options(**values):
-    """Options of the command line: graph_seed=1 becomes --graph-seed 1."""
-    return [word for name, value in values.items()
-            for word in ("--" + name.replace("_", "-"), str(value))]
 
 
 def graph_options(run, size, p):

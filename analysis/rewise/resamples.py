@@ -90,8 +90,8 @@ class Number:
         samples. The attribute `error` also accounts for their small number."""
         total = None
         for name, samples in self.left_out.items():
-            own = _obs(self.uncorrected, samples, name) - self.uncorrected
-            total = own if total is None else total + own
+            deviation = _obs(self.uncorrected, samples, name) - self.uncorrected
+            total = deviation if total is None else total + deviation
         return self.value if total is None else total + self.value
 
 
@@ -157,16 +157,16 @@ class Resamples:
         for place, one in enumerate(self._points):
             if not files.same_p(one["p"], p) or point not in (None, place):
                 continue
-            for own in one["sizes"]:
-                same = {size} == set(own.extents) if np.ndim(size) == 0 else \
-                    tuple(size) == own.extents
+            for samples in one["sizes"]:
+                same = {size} == set(samples.extents) if np.ndim(size) == 0 else \
+                    tuple(size) == samples.extents
                 if same:
-                    return own
-        there = [f"{one['p']:g}, {'x'.join(map(str, own.extents))}"
-                 for one in self._points for own in one["sizes"]]
+                    return samples
+        known = [f"{one['p']:g}, {'x'.join(map(str, samples.extents))}"
+                 for one in self._points for samples in one["sizes"]]
         raise AbsentError(f"'{self._path}' has no samples of p = {p}, size {size}" +
                           ("" if point is None else f" at index {point}") +
-                          f"; it has p, size: {'; '.join(there)}")
+                          f"; it has p, size: {'; '.join(known)}")
 
     def tc(self, p: float) -> Number:
         """Tc(p) as a Number. AbsentError if there is none, or a check failed."""

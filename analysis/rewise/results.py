@@ -227,8 +227,8 @@ class Results:
         If the file is damaged or missing and its previous version (.prev) is intact, reads that one
         with a RuntimeWarning, which is kept in Results.warnings. Otherwise raises FileError if
         there is no file, and DataError if it is damaged or not a task file."""
-        with unpacked(path) as own:
-            data, notes = _core.Data.load(own)
+        with unpacked(path) as task_file:
+            data, notes = _core.Data.load(task_file)
         return cls(data, warn(notes))
 
     @functools.cached_property

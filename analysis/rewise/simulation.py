@@ -31,8 +31,10 @@ MOST_AUTO = 1 << 17
 MOST_SITES = 2**32 - 1  # of a Graph
 
 
-def _settings(graph, temperature, **given):
-    _core_graph(graph)
+def _settings(graph, temperature, self=None, equilibrate=None, progress=None, **given):
+    """(graph with its couplings, settings for _core) from the arguments of a simulation."""
+    check_graph(graph)
+    interactions = {name: given.pop(name) for name in _couplings.STANDARD}
     settings = temperatures(temperature)
     if given["seed"] is None:
         given["seed"] = default_seed(graph)
@@ -40,11 +42,11 @@ def _settings(graph, temperature, **given):
         if name in ("exchange", "houdayer"):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
-            settings[name] = arguments.whole(name, value, 0, 4096)
+            settings[name] = arguments.integer(name, value, 0, 4096)
         elif name == "q" and value is None:
             continue
         elif name in ("q", "replicas", "seed", "measure", "every"):
-            settings[name] = arguments.whole(name, value, 0 if name in ("q", "seed") else 1)
+            settings[name] = arguments.integer(name, value, 0 if name in ("q", "seed") else 1)
         elif name == "staggered":
             settings[name] = None if value is None else arguments.truth(name, value)
         elif name == "start" and not isinstance(value, str):
@@ -60,7 +62,8 @@ def _settings(graph, temperature, **given):
         settings["engine"] = engine
     if "start_spins" in settings:
         settings["start_spins"] = _start_spins(graph, settings, settings["start_spins"])
-    return settings
+    graph, settings["interactions"] = _couplings.applied(graph, **interactions)
+    return graph, settings
 
 
 def _start_spins(graph, settings, start):
@@ -77,10 +80,10 @@ def _start_spins(graph, settings, start):
     if "temperature_range" not in settings:
         counts = len(settings["temperature"]), *counts
     lattice = tuple(graph.extents[::-1])
-    own = spins.shape
-    if lattice and own[-len(lattice):] == lattice:
-        own = (*own[:-len(lattice)], graph.sites)
-    if own not in [counts[k:] for k in range(len(counts))]:
+    shape = spins.shape
+    if lattice and shape[-len(lattice):] == lattice:
+        shape = (*shape[:-len(lattice)], graph.sites)
+    if shape not in [counts[k:] for k in range(len(counts))]:
         places = f"[*extents reversed] = {lattice} or " if lattice else ""
         before = f"[replica] = ({settings['replicas']},)"
         if len(counts) == 3:
@@ -118,7 +121,7 @@ def temperatures(given):
     if "count" not in given:
         return {"temperature": [], "temperature_range": temperature_range(given)}
     low, high = temperature_range(given)
-    count = arguments.whole("temperature, 'count'", given["count"], 2, 10000)
+    count = arguments.integer("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
     # The same numbers as of equal_steps() in src/settings/parse.cpp, bit for bit.
@@ -135,21 +138,10 @@ def temperature_range(given):
     return tuple(arguments.real(f"temperature, '{key}'", given[key]) for key in ("from", "to"))
 
 
-ARGUMENTS = tuple(_couplings.STANDARD)
-
-
-def _with_couplings(graph, settings, given):
-    """Returns the graph to simulate, with its couplings. Adds "interactions" to the settings."""
-    graph, settings["interactions"] = _couplings.applied(
-        graph, **{name: given[name] for name in ARGUMENTS})
-    return graph
-
-
-def _core_graph(graph):
+def check_graph(graph):
     if not isinstance(graph, Graph):
         raise TypeError(f"graph: {type(graph).__name__} is not a rewise.Graph (see rewire(), "
                         "Graph(edges), Graph.from_networkx(), ..)")
-    return graph._graph
 
 
 @arguments.checks_names()
@@ -232,13 +224,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     Updates: Metropolis, Glauber; U. Wolff, Phys. Rev. Lett. 62, 361 (1989); Swendsen & Wang, Phys.
     Rev. Lett. 58, 86 (1987). Random numbers: Philox (Salmon et al., 2011).
     """
-    given = locals()
-    settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
-                         houdayer=houdayer, replicas=replicas, measure=measure, every=every,
-                         model=model, q=q, local=local, cluster=cluster, start=start, seed=seed,
-                         engine=engine, device=device, threads=threads, wolff_method=wolff_method,
-                         label_method=label_method, staggered=staggered, out=out)
-    core = _core_graph(_with_couplings(graph, settings, given))
+    graph, settings = _settings(**locals())
+    core = graph._graph
     if isinstance(equilibrate, str):
         if equilibrate != "auto":
             raise UsageError(f"equilibrate: invalid value '{equilibrate}' (allowed: a number of "
@@ -246,7 +233,7 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
         data = _simulate_auto(core, settings, progress)
         notes = data.warnings()
     else:
-        settings["equilibrate"] = arguments.whole("equilibrate", equilibrate)
+        settings["equilibrate"] = arguments.integer("equilibrate", equilibrate)
         total = settings["equilibrate"] + settings["measure"] * settings["every"]
         with arguments.Progress(total, "simulate", progress) as callback:
             data, notes = _core.run(core, settings, callback)
@@ -341,14 +328,8 @@ class Simulation:
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
                  staggered: bool | None = None):
-        given = locals()
-        settings = _settings(graph, temperature, schedule=schedule, exchange=exchange,
-                             houdayer=houdayer, replicas=replicas, model=model, q=q, local=local,
-                             cluster=cluster, start=start, seed=seed, engine=engine, device=device,
-                             threads=threads, wolff_method=wolff_method,
-                             label_method=label_method, staggered=staggered)
-        simulated = _with_couplings(graph, settings, given)
-        self._take(_core.Simulation.create(_core_graph(simulated), settings), simulated,
+        simulated, settings = _settings(**locals())
+        self._take(_core.Simulation.create(simulated._graph, settings), simulated,
                    settings["temperature"] != [] and np.ndim(temperature) == 0,
                    settings.get("q", 2))
         self._extents = graph.extents
@@ -368,9 +349,9 @@ class Simulation:
         that one with a RuntimeWarning. Otherwise raises FileError if there is no file, and
         DataError if it is damaged or has no saved state."""
         settings = {"device": arguments.text("device", device),
-                    "threads": arguments.whole("threads", threads, 0, 4096)}
-        with unpacked(path) as own:
-            core, notes = _core.Simulation.restore(own, settings)
+                    "threads": arguments.integer("threads", threads, 0, 4096)}
+        with unpacked(path) as task_file:
+            core, notes = _core.Simulation.restore(task_file, settings)
         warn(notes)
         simulation = cls.__new__(cls)
         simulation._take(core, None, len(core.temperature) == 1, core.q)
@@ -387,14 +368,14 @@ class Simulation:
     def run(self, cycles: int = 1, progress: bool | None = False) -> None:
         """Advances by `cycles` cycles of the schedule."""
         if progress is False:
-            self._core.advance(arguments.whole("cycles", cycles), None)
+            self._core.advance(arguments.integer("cycles", cycles), None)
             return
         with arguments.Progress(cycles, "run", progress) as callback:
-            self._core.advance(arguments.whole("cycles", cycles), callback)
+            self._core.advance(arguments.integer("cycles", cycles), callback)
 
     def record(self, measure: int, every: int = 1, progress: bool | None = False) -> None:
         """Makes `measure` measurements, each after `every` cycles, and keeps them for `results`."""
-        total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
+        total, every = arguments.integer("measure", measure), arguments.integer("every", every, 1)
         with arguments.Progress(total * every, "record", progress) as callback:
             self._core.record(total, every, callback)
 
@@ -405,7 +386,7 @@ class Simulation:
             for step in sim.iterate(1000, every=10):
                 mine.append(my_observable(step.spins))
         """
-        total, every = arguments.whole("measure", measure), arguments.whole("every", every, 1)
+        total, every = arguments.integer("measure", measure), arguments.integer("every", every, 1)
         with arguments.Progress(total, "iterate", progress) as callback:
             for index in range(total):
                 bond_sum, magnetisation_sum, cycles = self._core.record_one(every)

@@ -29,7 +29,7 @@ import numpy as np
 
 from . import arguments, files
 from .errors import AbsentError, DataError, FileError, HeldError, UsageError, module
-from .files import array, same_p, status_of, value_and_error, whole, with_error
+from .files import array, same_p, status_of, total, value_and_error, with_error
 
 if TYPE_CHECKING:
     from .resamples import Resamples
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 QUANTITIES = ["energy", "abs_magnetisation", "m2", "m4", "binder", "scaled_m2", "specific_heat",
               "susceptibility", "cluster_fraction", "tau"]
 QUANTITIES += [f"{name}_plain" for name in QUANTITIES[:8]]  # without control variates
-TEXTS = ("rule", "schedule", "cluster", "extents", "label")  # columns of strings
-
 
 # The purpose of a task:
 # "result": the summary's averages, or its Tc by the tree condition, use the task
@@ -51,7 +49,8 @@ PURPOSES = ("result", "pilot", "scan", "abandoned")
 
 class Purposes:
     """Determines the purpose of each task of a study from tasks.json, which a complete run writes,
-    and from a comparison of the task's configuration with the sizes in the summary."""
+    and from a comparison of the task's configuration with the sizes in the summary. Without
+    tasks.json, every task that the summary does not use counts as abandoned."""
 
     def __init__(self, folder, summary):
         named = pathlib.Path(folder) / "tasks.json"
@@ -110,36 +109,15 @@ class Purposes:
 
     def of(self, name, configuration, temperatures):
         """(purpose, entry of the summary that uses the task or None)."""
-        if configuration.get("lattice.bare") == "true":
-            named = "graph" if self._named is None else self._named.get(name, "abandoned")
-            if named != "graph":
-                return named, None
-            tree = self.tree_of(configuration, temperatures)
-            if tree is not None:
-                return "result", tree
-            # In files of earlier versions, pilots are also named "graph". They have more than two
-            # temperatures, tasks of the last step at most two.
-            return "pilot" if len(temperatures) > 2 else "abandoned", None
-        # tasks.json calls "result" "graph". In those of earlier versions, tasks of abandoned
-        # windows are also "graph".
-        listed = self._named is not None and self._named.get(name) == "graph"
-        size = self.size_of(configuration, temperatures, listed)
-        if self._named is not None:
-            named = self._named.get(name, "abandoned")
-            if named != "graph":
-                return named, None
-            return ("result", size) if size is not None else ("abandoned", None)
-        if size is not None:
-            return "result", size
-        times = tuple(configuration.get(f"sampling.{key}") for key in ("measure", "every"))
-        if times in (("100", "1"), ("100", "2")) and len(temperatures) > 6:
-            return "scan", None
-        # A pilot has no cycles before its measurements, which follow both starts to equilibrium. In
-        # earlier versions, and with a given `equilibrate`, it is a series of known length instead.
-        if times[1] == "1" and (configuration.get("sampling.equilibrate") == "0" or
-                                times[0] == ("400" if len(temperatures) == 1 else "200")):
-            return "pilot", None
-        return "abandoned", None
+        named = "graph" if self._named is None else self._named.get(name, "abandoned")
+        if named != "graph":
+            return named, None
+        # tasks.json calls "result" "graph". Version 0.1.0 gave this name to pilots of bare lattices
+        # and to tasks of abandoned windows, too.
+        used = self.tree_of(configuration, temperatures) \
+            if configuration.get("lattice.bare") == "true" else \
+            self.size_of(configuration, temperatures, self._named is not None)
+        return "abandoned" if used is None else "result", used
 
 
 def _frame(columns):
@@ -272,8 +250,8 @@ class Study:
         """The jackknife samples of the study, and their covariances (resamples.py)."""
         from .resamples import Resamples
 
-        own = self.__dict__.get("summary")
-        if own and files.read_summary(self.folder)["configuration"] != own["configuration"]:
+        loaded = self.__dict__.get("summary")
+        if loaded and files.read_summary(self.folder)["configuration"] != loaded["configuration"]:
             raise DataError(f"'{self.folder}' has the results of another configuration now")
         return Resamples(self.folder)
 
@@ -294,20 +272,20 @@ class Study:
         from .plots import plot_study, plot_style
         from .display import Picture
 
-        there = []
+        known = []
         for job in plot_study.jobs(self.summary, files.read_model(self.folder, self.summary)):
             made = job()
             if made is None:
                 continue
-            figure, own = made
+            figure, drawn = made
             of_p = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
-            if own == name or re.match(re.escape(name) + of_p, own):
-                written = plot_style.save(figure, self.folder / "plots", own)
+            if drawn == name or re.match(re.escape(name) + of_p, drawn):
+                written = plot_style.save(figure, self.folder / "plots", drawn)
                 return Picture(next(path for path in written if path.suffix == ".png"))
             plot_style.plt.close(figure)
-            there.append(own)
+            known.append(drawn)
         raise AbsentError(f"'{self.folder}' has no figure '{name}'"
-                        f"{'' if p is None else f' of p = {p:g}'}; known: {', '.join(there)}")
+                        f"{'' if p is None else f' of p = {p:g}'}; known: {', '.join(known)}")
 
     def _repr_html_(self):
         from .display import picture_html
@@ -393,27 +371,27 @@ class Study:
         AbsentError lists the existing curves."""
         p, sizes = arguments.real("p", p), list(self._sizes())
         found = []
-        for own, entry in sizes:
-            if unknown := set(names) - set(own):
+        for keys, entry in sizes:
+            if unknown := set(names) - set(keys):
                 raise UsageError(f"curve: unknown {', '.join(sorted(unknown))} (allowed: "
-                                 f"{', '.join(own)})")
+                                 f"{', '.join(keys)})")
             same_size = size is None or entry["extents"] == list(np.atleast_1d(size)) or (
                 np.ndim(size) == 0 and set(entry["extents"]) == {size})
-            if same_p(own["p"], p) and same_size and all(own[key] == names[key] for key in names):
-                found.append((own, entry))
+            if same_p(keys["p"], p) and same_size and all(keys[key] == names[key] for key in names):
+                found.append((keys, entry))
         if not found:
             wanted = ", ".join(f"{key} = {value}" for key, value in
                                {"p": p, "size": size, **names}.items() if value is not None)
-            there = dict.fromkeys((own["p"], own["extents"]) for own, _ in sizes)
+            known = dict.fromkeys((keys["p"], keys["extents"]) for keys, _ in sizes)
             raise AbsentError(f"'{self.folder}' has no curve of {wanted}; it has p, size: "
-                              + "; ".join(f"{p:g}, {extents}" for p, extents in there))
+                              + "; ".join(f"{p:g}, {extents}" for p, extents in known))
         if size is None:
-            found = [f for f in found if f[0]["sites"] == max(own["sites"] for own, _ in found)]
+            found = [f for f in found if f[0]["sites"] == max(keys["sites"] for keys, _ in found)]
         if len(found) > 1:
             raise DataError(f"{len(found)} curves have p = {p} and size {size}: give rule=, "
                             "schedule= or dim=")
-        own, entry = found[0]
-        curve = types.SimpleNamespace(**own, temperature=array(entry["temperatures"]))
+        keys, entry = found[0]
+        curve = types.SimpleNamespace(**keys, temperature=array(entry["temperatures"]))
         for quantity in self._quantities():
             if entry.get(quantity):
                 setattr(curve, quantity, array(entry[quantity]["value"]))
@@ -433,11 +411,11 @@ class Study:
         result = {"p": array([point["p"] for point in points])}
         for key in ("tc", "shift", "binder_limit"):
             result[key] = array([value_and_error(point.get(key))[0] for point in points])
-            result[f"{key}_error"] = array([whole(point.get(key))[1] for point in points])
+            result[f"{key}_error"] = array([total(point.get(key))[1] for point in points])
         if "best" in self.summary:
             trees = [point["tree"]["tc"] for point in points]
             result["tree_tc"] = array([value_and_error(tree)[0] for tree in trees])
-            result["tree_tc_error"] = array([whole(tree)[1] for tree in trees])
+            result["tree_tc_error"] = array([total(tree)[1] for tree in trees])
             result["difference_z"] = array([(point["comparison"] or {}).get("z")
                                             for point in points])
             for key in ("best", "best_shift"):
@@ -469,11 +447,11 @@ class Study:
         for path in files.task_files(self.folder):
             with files.reading(path), files.open_task(path) as file:
                 configuration, temperatures, _ = files.task_notes(file)
-                own, size = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
-                if not all and own != purpose:
+                found, size = purposes.of(path.stem, configuration, temperatures)
+                if not all and found != purpose:
                     continue
                 task = files.task_of(path, file)
-            task.purpose = own
+            task.purpose = found
             if size is not None and not all and size.get("measurements"):
                 task.keep(size.get("discarded", 0), size["measurements"])
             yield task
@@ -495,13 +473,6 @@ class Study:
                              "abs_magnetisation": np.abs(task.magnetisation[k]).mean(),
                              "m2": m2[k].mean(), "m4": (m2[k]**2).mean()})
         return _frame(rows)
-
-
-def load(folder):
-    """Opens the folder of a study. DataError if summary.json is missing or not one of a study."""
-    study = Study(folder)
-    study.summary
-    return study
 
 
 class TcTable:

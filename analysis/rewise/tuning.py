@@ -12,12 +12,12 @@ import numpy as np
 
 from . import arguments
 from . import couplings as _couplings
-from .command import call
+from .command import call, options
 from .display import Picture, aligned, table_html
 from .errors import UsageError, module
 from .files import schedule_label, value_and_error, with_error
 from .graph import Graph
-from .simulation import default_seed, temperatures
+from .simulation import check_graph, default_seed, temperatures
 
 
 def _temperatures(temperature, exchange):
@@ -63,8 +63,7 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
     may give different results.
     """
     given = locals()
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph: {type(graph).__name__} is not a rewise.Graph")
+    check_graph(graph)
     if graph.bare:
         raise UsageError("graph: tuning requires a whole graph, not a bare lattice (rewise graph "
                          "--bare)")
@@ -72,22 +71,21 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
     if seconds <= 0:
         raise UsageError(f"budget: {budget} seconds is out of range (> 0)")
     exchange = arguments.truth("exchange", exchange)
-    words = ["tune", "--json", "--no-plots", "--temperature",
-             _temperatures(temperature, exchange), "--budget", f"{seconds}s",
-             "--model", arguments.text("model", model), "--local", arguments.text("local", local),
-             "--engine", arguments.text("engine", engine), "--device",
-             arguments.text("device", device), "--replicas", arguments.whole("replicas", replicas),
-             "--threads", arguments.whole("threads", threads), "--seed",
-             arguments.whole("seed", default_seed(graph) if seed is None else seed)]
-    if q is not None:
-        words += ["--q", arguments.whole("q", q)]
-    if cluster is not None:
-        words += ["--cluster", arguments.text("cluster", cluster)]
-    if schedules is not None:
-        schedules = [schedules] if isinstance(schedules, str) else schedules
-        if len(schedules) == 0:
-            raise UsageError("schedules: the list is empty (None: about twenty schedules)")
-        words += ["--candidates", ",".join(arguments.text("schedules", s) for s in schedules)]
+    if isinstance(schedules, str):
+        schedules = [schedules]
+    elif schedules is not None and len(schedules) == 0:
+        raise UsageError("schedules: the list is empty (None: about twenty schedules)")
+    words = ["tune", "--json", "--no-plots", *options(
+        temperature=_temperatures(temperature, exchange), budget=f"{seconds}s",
+        model=arguments.text("model", model), local=arguments.text("local", local),
+        engine=arguments.text("engine", engine), device=arguments.text("device", device),
+        replicas=arguments.integer("replicas", replicas),
+        threads=arguments.integer("threads", threads),
+        seed=arguments.integer("seed", default_seed(graph) if seed is None else seed),
+        q=None if q is None else arguments.integer("q", q),
+        cluster=None if cluster is None else arguments.text("cluster", cluster),
+        candidates=None if schedules is None else
+        ",".join(arguments.text("schedules", one) for one in schedules))]
     if exchange:
         words.append("--exchange")
     if arguments.truth("houdayer", houdayer):
@@ -100,9 +98,8 @@ def tune(graph: Graph, temperature: arguments.Reals | Mapping[str, float], *,
         option = "couplings-on" if key == "on" else key.replace("_", "-")
         words.append(f"--{option}={word}")
     if graph.extents and graph.rule != "imported":
-        words += ["--dim", graph.dim, "--size", ",".join(map(str, graph.extents)), "--p",
-                  repr(graph.p), "--rule", graph.rule, "--parity", graph.parity, "--graph-seed",
-                  graph.seed]
+        words += options(dim=graph.dim, size=",".join(map(str, graph.extents)), p=repr(graph.p),
+                         rule=graph.rule, parity=graph.parity, graph_seed=graph.seed)
         return Tuning(json.loads(call(words, progress)))
     with tempfile.TemporaryDirectory(prefix="rewise-") as folder:
         graph.save(pathlib.Path(folder) / "graph.h5")

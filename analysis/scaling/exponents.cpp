@@ -90,10 +90,7 @@ PowerLaw fit_power_law(const Shifts& s) {
   law.exponent = fit.parameter(1);
   const double amplitude = std::exp(fit.parameters[0]);
   law.amplitude = {amplitude, amplitude * fit.parameter(0).error};
-  law.chi2 = fit.chi2;
-  law.dof = fit.dof;
-  law.q = fit.q;
-  law.ok = true;
+  static_cast<FitQuality&>(law) = fit;
   return law;
 }
 

@@ -30,14 +30,11 @@ struct LocalExponents {
 LocalExponents local_exponents(const Shifts& s);
 
 // shift = amplitude * p^exponent over p_first .. p_last, fitted in logarithms.
-struct PowerLaw {
+// Not ok: fewer than two shifts, or one that is not positive.
+struct PowerLaw : FitQuality {
   Value amplitude, exponent;
   Eigen::Matrix2d covariance;  // of (ln amplitude, exponent)
   double p_first = 0, p_last = 0;
-  double chi2 = 0;
-  int dof = 0;
-  double q = 1;
-  bool ok = false;  // false: fewer than two shifts, or one that is not positive
 };
 PowerLaw fit_power_law(const Shifts& s);
 // Fits over the full range and over ranges without the smallest or largest p, each with at least 3

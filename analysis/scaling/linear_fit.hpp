@@ -9,16 +9,19 @@
 
 namespace rewise {
 
-struct LinearFit {
+struct FitQuality {
+  double chi2 = 0;
+  int dof = 0;
+  double q = 1;     // P(chi^2 at least as large); 1 for dof = 0
+  bool ok = false;  // false: there is no fit, or it does not describe the data
+};
+
+// Not ok if there are fewer points than parameters, if an input is not finite, or if the covariance
+// or the design is nearly singular. All members except `dof` are then NaN.
+struct LinearFit : FitQuality {
   Eigen::VectorXd parameters;  // [k]
   Eigen::MatrixXd covariance;  // [k, k]
   Eigen::MatrixXd gain;        // [k, points]: parameters = gain * y
-  double chi2 = 0;
-  int dof = 0;
-  double q = 1;  // P(chi^2 at least as large); 1 for dof = 0
-  // False if there are fewer points than parameters, if an input is not finite, or if the
-  // covariance or the design is nearly singular. All members except `dof` are then NaN.
-  bool ok = false;
 
   Value parameter(Eigen::Index i) const;
 };

@@ -7,9 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <tuple>
 
-#include "analysis/scaling/linear_fit.hpp"
 #include "src/base/constants.hpp"
 #include "src/base/error.hpp"
 
@@ -28,13 +26,26 @@ constexpr std::size_t kMinSizes = 3;
 constexpr double kSmallHeat = 0.05;
 constexpr double kMinQ = 0.01;  // of an acceptable fit
 
-// Position and height of the maximum of the parabola through (-1, a), (0, b), (1, c), with b the
-// largest.
-std::pair<double, double> vertex(double a, double b, double c) {
+// The largest of y[from..to], with the vertex of the parabola through that point and its
+// neighbours.
+struct Maximum {
+  Index at = 0;
+  double shift = 0, height = 0;  // of the vertex from `at`, in points; 0 unless inside
+  bool inside = false;           // false: the first or the last point of y
+};
+
+Maximum maximum_of(const Eigen::ArrayXd& y, Index from, Index to) {
+  Maximum top;
+  top.height = y.segment(from, to - from + 1).maxCoeff(&top.at);
+  top.at += from;
+  top.inside = top.at > 0 && top.at + 1 < y.size();
+  if (!top.inside) return top;
+  const double a = y[top.at - 1], b = y[top.at], c = y[top.at + 1];
   const double curvature = a - 2 * b + c;
-  if (!(curvature < 0)) return {0, b};
-  const double at = 0.5 * (a - c) / curvature;
-  return {at, b - 0.25 * (a - c) * at};
+  if (!(curvature < 0)) return top;
+  top.shift = 0.5 * (a - c) / curvature;
+  top.height = b - 0.25 * (a - c) * top.shift;
+  return top;
 }
 
 // The probabilities of the energy levels at `beta`, [level].
@@ -53,44 +64,28 @@ EnergyMoments energy_at(const EnergyLevels& levels, double beta) {
   return {mean, (weight * (levels.energy - mean).square()).sum()};
 }
 
-enum Number : Index { kHeatT, kHeat, kWeightsT, kChiT, kLatent, kNumbers };
+enum Number : Index { kHeatT, kWeightsT, kChiT, kLatent, kNumbers };
 
-double chi_temperature(const std::function<Moments(double)>& moments_at, double sites, double low,
-                       double high, bool& outside) {
+// The temperature and height of the maximum of f(T). Sets `outside` if it lies at the edge of the
+// window.
+template <class F>
+std::pair<double, double> highest(const F& f, double low, double high, bool& outside) {
   const double step = (high - low) / (kTemperatures - 1);
-  Eigen::ArrayXd chi(kTemperatures);
-  for (Index k = 0; k < kTemperatures; ++k) {
-    const double t = low + step * static_cast<double>(k);
-    chi[k] = susceptibility(moments_at(1 / t), sites, t);
-  }
-  Index top = 0;
-  chi.maxCoeff(&top);
-  const double at = low + step * static_cast<double>(top);
-  if (top == 0 || top == kTemperatures - 1) {
-    outside = true;
-    return at;
-  }
-  return at + vertex(chi[top - 1], chi[top], chi[top + 1]).first * step;
+  Eigen::ArrayXd values(kTemperatures);
+  for (Index k = 0; k < kTemperatures; ++k) values[k] = f(low + step * static_cast<double>(k));
+  const Maximum top = maximum_of(values, 0, kTemperatures - 1);
+  outside = outside || !top.inside;
+  return {low + step * static_cast<double>(top.at) + top.shift * step, top.height};
 }
 
-// The five quantities of a graph, in the order of `Number`. Temperatures outside the window are
+// The four quantities of a graph, in the order of `Number`. Temperatures outside the window are
 // moved to its edge, and `outside` is set.
 Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
                           const std::function<Moments(double)>& moments_at, double sites,
                           double low, double high, double states, bool& outside) {
   const auto heat = [&](double t) { return energy_at(levels, 1 / t).variance / (sites * t * t); };
-  const double step = (high - low) / (kTemperatures - 1);
-  Eigen::ArrayXd c(kTemperatures);
-  for (Index k = 0; k < kTemperatures; ++k) c[k] = heat(low + step * static_cast<double>(k));
-  Index top = 0;
-  c.maxCoeff(&top);
-  outside = top == 0 || top == kTemperatures - 1;
-  double at = low + step * static_cast<double>(top), height = c[top];
-  if (!outside) {
-    const auto [shift, value] = vertex(c[top - 1], c[top], c[top + 1]);
-    at += shift * step;
-    height = value;
-  }
+  const auto chi = [&](double t) { return susceptibility(moments_at(1 / t), sites, t); };
+  const auto [at, height] = highest(heat, low, high, outside);
   // ln(W_below / (q W_above)), where W_below and W_above are the weights of the energies below and
   // above the cut.
   const double cut = energy_at(levels, 1 / at).mean;
@@ -109,8 +104,8 @@ Eigen::ArrayXd numbers_of(const EnergyLevels& levels,
     (excess(middle) > 0 ? colder : hotter) = middle;
   }
   Eigen::ArrayXd result(Index{kNumbers});
-  const double of_chi = chi_temperature(moments_at, sites, low, high, outside);
-  result << at, height, 0.5 * (colder + hotter), of_chi, 4 * at * at * height / sites;
+  result << at, 0.5 * (colder + hotter), highest(chi, low, high, outside).first,
+      4 * at * at * height / sites;
   return result;
 }
 
@@ -393,7 +388,6 @@ GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid) {
   const auto n = static_cast<double>(blocks);
   numbers += (n - 1) * (numbers - left_out / n);
   peaks.heat_temperature = numbers[kHeatT];
-  peaks.heat_height = numbers[kHeat];
   peaks.weights_temperature = numbers[kWeightsT];
   peaks.chi_temperature = numbers[kChiT];
   peaks.latent_squared = numbers[kLatent];
@@ -403,24 +397,18 @@ GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid) {
 Peak find_peak(const JackknifeCurve& curve) {
   Peak peak;
   const Index points = curve.value.size(), members = curve.left_out.rows();
-  Index top = 0;
-  curve.value.maxCoeff(&top);
-  peak.inside = top > 0 && top + 1 < points;
   const double step = curve.temperature[1] - curve.temperature[0];
-  const auto at = [&](const Eigen::ArrayXd& y, Index from, Index to) {
-    Index best = 0;
-    y.segment(from, to - from + 1).maxCoeff(&best);
-    best += from;
-    if (best == 0 || best + 1 == points) return std::pair{curve.temperature[best], y[best]};
-    const auto [shift, height] = vertex(y[best - 1], y[best], y[best + 1]);
-    return std::pair{curve.temperature[best] + shift * step, height};
-  };
-  std::tie(peak.temperature.value, peak.height.value) = at(curve.value, top, top);
+  const Maximum top = maximum_of(curve.value, 0, points - 1);
+  peak.inside = top.inside;
+  peak.temperature.value = curve.temperature[top.at] + top.shift * step;
+  peak.height.value = top.height;
   Eigen::ArrayXd temperatures(members), heights(members);
-  const Index from = std::max<Index>(top - points / 4, 0),
-              to = std::min<Index>(top + points / 4, points - 1);
+  const Index from = std::max<Index>(top.at - points / 4, 0),
+              to = std::min<Index>(top.at + points / 4, points - 1);
   for (Index g = 0; g < members; ++g) {
-    std::tie(temperatures[g], heights[g]) = at(curve.left_out.row(g).transpose(), from, to);
+    const Maximum left = maximum_of(curve.left_out.row(g).transpose(), from, to);
+    temperatures[g] = curve.temperature[left.at] + left.shift * step;
+    heights[g] = left.height;
   }
   peak.temperature.left_out[curve.sample] = temperatures;
   peak.height.left_out[curve.sample] = heights;
@@ -483,9 +471,7 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
     result.first = first;
     result.limit = fit.parameter(0);
     result.amplitude = fit.parameter(1);
-    result.chi2 = fit.chi2;
-    result.dof = fit.dof;
-    result.q = fit.q;
+    static_cast<FitQuality&>(result) = fit;
     result.ok = fit.q >= kMinQ;
     if (result.ok) break;
   }
@@ -496,6 +482,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
                                   const std::vector<Jackknifed>& lower) {
   MeetingFit result;
   result.quantity = quantity;
+  result.q = 0;
   const auto all = static_cast<Index>(upper.size());
   if (all < 2) return result;
   Eigen::VectorXd temperature(all), width(all);
@@ -540,9 +527,7 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     result.limit = {fit.parameters[0], stretch * std::sqrt(gain.dot(noise * gain.transpose()))};
     result.systematic = stretch * std::sqrt(gain.dot(neglected * gain.transpose()));
     result.slope = fit.parameters[1];
-    result.chi2 = fit.chi2;
-    result.dof = fit.dof;
-    result.q = fit.q;
+    static_cast<FitQuality&>(result) = fit;
     result.ok = fit.q >= kMinQ;
   }
   return result;

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "analysis/scaling/curves.hpp"
+#include "analysis/scaling/linear_fit.hpp"
 #include "analysis/series/control_variate.hpp"
 #include "analysis/series/multi_histogram.hpp"
 
@@ -45,12 +46,12 @@ EnergyGrid energy_grid(double sites, double bonds_per_site, double temperature, 
 
 // One graph.
 struct GraphPeaks {
-  double heat_temperature = 0, heat_height = 0;  // T_C and C there
-  double weights_temperature = 0;                // T_q
-  double chi_temperature = 0;                    // T_chi
-  double latent_squared = 0;                     // 4 T_C^2 C / N
-  Eigen::ArrayXd histogram;                      // [K], density of the energy per site at T_C
-  bool outside = false;  // a temperature lies beyond the window and was moved to its edge
+  double heat_temperature = 0;     // T_C
+  double weights_temperature = 0;  // T_q
+  double chi_temperature = 0;      // T_chi
+  double latent_squared = 0;       // 4 T_C^2 C / N
+  Eigen::ArrayXd histogram;        // [K], density of the energy per site at T_C
+  bool outside = false;            // a temperature lies beyond the window and was moved to its edge
 };
 // Searches between the temperatures of the histogram. Needs blocks.
 GraphPeaks peaks_of_graph(const MultiHistogram& graph, const EnergyGrid& grid);
@@ -81,15 +82,12 @@ SizePeaks peaks_of_size(int sample, const JackknifeCurve& heat,
                         const EnergyGrid& grid, const ControlVariates& controls);
 
 // y(N) = limit + amplitude N^-exponent over the sizes from `first` on.
-struct SizeFit {
+// Ok: Q >= 0.01 with a degree of freedom left.
+struct SizeFit : FitQuality {
   std::string quantity;  // "latent", "distance"
   double exponent = 1;
   std::size_t first = 0;  // first of the given sizes that is used
   Value limit, amplitude;
-  double chi2 = 0;
-  int dof = 0;
-  double q = 0;
-  bool ok = false;  // Q >= 0.01 with a degree of freedom left
 };
 // Uses as many of the largest sizes as the form describes, but at least three. Not ok if a value or
 // an error is not finite.
@@ -98,16 +96,13 @@ SizeFit fit_sizes(const std::string& quantity, const std::vector<double>& sites,
 
 // T_X(N) = limit + slope w(N), with the width w = T_X - T_q of the rounded transition as the
 // abscissa, over the sizes from `first` on; X: C or chi.
-struct MeetingFit {
+// Ok: Q >= 0.01; a fit of only two sizes cannot be tested.
+struct MeetingFit : FitQuality {
   std::string quantity;  // "specific_heat", "susceptibility"
   std::size_t first = 0;
   Value limit;            // statistical error
   double systematic = 0;  // from the neglected terms
   double slope = 0;
-  double chi2 = 0;
-  int dof = 0;
-  double q = 0;
-  bool ok = false;  // Q >= 0.01; a fit of only two sizes cannot be tested
 };
 // The common limit of T_X and T_q for growing size. Both are rounded by the same law, so they lie
 // on a straight line as functions of their difference, the width. The exponent of that law is not

@@ -161,7 +161,6 @@ GammaResult gamma_of(RealSeries& centred, std::span<const Eigen::Index> starts, 
   result.window = static_cast<Eigen::Index>(gamma.size()) - 1;
   result.variance = gamma.front();
   result.mean.error = std::sqrt(c / n);
-  result.error_of_error = result.mean.error * std::sqrt((w + 0.5) / n);
   const double tau = c / (2 * gamma.front());
   result.tau = {tau, 2 * tau * std::sqrt(std::max(w + 0.5 - tau, 0.5) / n)};
   if (replicas > 1) {

@@ -20,13 +20,12 @@ using RealSeries = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 using RealSeriesRef = Eigen::Ref<const RealSeries>;  // [time, replica]
 
 struct GammaResult {
-  Value mean;                 // of all replicas together
-  double error_of_error = 0;  // of mean.error
-  Value tau;                  // tau_int, eqs. (41), (42)
-  Eigen::Index window = 0;    // W
-  bool window_found = true;   // false: the series is too short for its tau; tau is a lower bound
-  double variance = 0;        // Gamma(0), bias-corrected
-  double replica_q = 1;  // P(spread of the replica means at least as large), eq. (39); 1 if one
+  Value mean;                // of all replicas together
+  Value tau;                 // tau_int, eqs. (41), (42)
+  Eigen::Index window = 0;   // W
+  bool window_found = true;  // false: the series is too short for its tau; tau is a lower bound
+  double variance = 0;       // Gamma(0), bias-corrected
+  double replica_q = 1;      // P(spread of the replica means at least as large), eq. (39); 1 if one
 };
 
 inline constexpr double kWindowS = 1.5;

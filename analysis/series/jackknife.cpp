@@ -28,6 +28,28 @@ double covariance_of(const Jackknifed& a, const Jackknifed& b) {
   return sum;
 }
 
+// f of `mean`, without samples.
+std::vector<Jackknifed> values_of(const Eigen::VectorXd& mean, const VectorFunction& f) {
+  const Eigen::VectorXd full = f(mean);
+  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
+  for (std::size_t j = 0; j < results.size(); ++j) {
+    results[j].value = full[static_cast<Eigen::Index>(j)];
+  }
+  return results;
+}
+
+// Sets the values of a sample: f of every row of `left`.
+void leave_out(int sample, const Eigen::ArrayXXd& left, const VectorFunction& f,
+               std::vector<Jackknifed>& results) {
+  for (Jackknifed& result : results) result.left_out[sample].resize(left.rows());
+  for (Eigen::Index i = 0; i < left.rows(); ++i) {
+    const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
+    for (std::size_t j = 0; j < results.size(); ++j) {
+      results[j].left_out[sample][i] = value[static_cast<Eigen::Index>(j)];
+    }
+  }
+}
+
 double bias_of(const Jackknifed& number) {
   double bias = 0;
   for (const auto& [sample, left] : number.left_out) {
@@ -41,6 +63,12 @@ double bias_of(const Jackknifed& number) {
 
 Value Estimates::operator[](Eigen::Index i) const {
   return {value[i], std::sqrt(covariance(i, i))};
+}
+
+std::vector<Value> Estimates::values() const {
+  std::vector<Value> all;
+  for (Eigen::Index i = 0; i < value.size(); ++i) all.push_back((*this)[i]);
+  return all;
 }
 
 Value estimate(const Jackknifed& number) {
@@ -84,27 +112,14 @@ std::vector<Jackknifed> derive(const std::vector<Jackknifed>& inputs, const Vect
     x[i] = input.value;
     for (const auto& [sample, left] : input.left_out) members[sample] = left.size();
   }
-  const Eigen::VectorXd full = f(x);
-  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
-  for (Eigen::Index j = 0; j < full.size(); ++j) {
-    results[static_cast<std::size_t>(j)].value = full[j];
-    for (const auto& [sample, n] : members) {
-      results[static_cast<std::size_t>(j)].left_out[sample].resize(n);
-    }
-  }
+  std::vector<Jackknifed> results = values_of(x, f);
   for (const auto& [sample, n] : members) {
-    for (Eigen::Index g = 0; g < n; ++g) {
-      Eigen::VectorXd y = x;
-      for (Eigen::Index i = 0; i < k; ++i) {
-        const auto& left = inputs[static_cast<std::size_t>(i)].left_out;
-        const auto found = left.find(sample);
-        if (found != left.end()) y[i] = found->second[g];
-      }
-      const Eigen::VectorXd value = f(y);
-      for (Eigen::Index j = 0; j < full.size(); ++j) {
-        results[static_cast<std::size_t>(j)].left_out[sample][g] = value[j];
-      }
+    Eigen::ArrayXXd rows = x.transpose().array().replicate(n, 1);
+    for (Eigen::Index i = 0; i < k; ++i) {
+      const auto& left = inputs[static_cast<std::size_t>(i)].left_out;
+      if (const auto found = left.find(sample); found != left.end()) rows.col(i) = found->second;
     }
+    leave_out(sample, rows, f, results);
   }
   return results;
 }
@@ -139,18 +154,8 @@ std::vector<Jackknifed> jackknife_means(int sample, const Eigen::ArrayXXd& rows,
 
 std::vector<Jackknifed> left_out_values(int sample, const Eigen::VectorXd& mean,
                                         const Eigen::ArrayXXd& left, const VectorFunction& f) {
-  const Eigen::VectorXd full = f(mean);
-  std::vector<Jackknifed> results(static_cast<std::size_t>(full.size()));
-  for (Eigen::Index j = 0; j < full.size(); ++j) {
-    results[static_cast<std::size_t>(j)].value = full[j];
-    results[static_cast<std::size_t>(j)].left_out[sample].resize(left.rows());
-  }
-  for (Eigen::Index i = 0; i < left.rows(); ++i) {
-    const Eigen::VectorXd value = f(left.row(i).matrix().transpose());
-    for (Eigen::Index j = 0; j < full.size(); ++j) {
-      results[static_cast<std::size_t>(j)].left_out[sample][i] = value[j];
-    }
-  }
+  std::vector<Jackknifed> results = values_of(mean, f);
+  leave_out(sample, left, f, results);
   return results;
 }
 

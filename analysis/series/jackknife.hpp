@@ -27,6 +27,7 @@ struct Estimates {
   Eigen::VectorXd value;       // [k], bias-corrected
   Eigen::MatrixXd covariance;  // [k, k]
   Value operator[](Eigen::Index i) const;
+  std::vector<Value> values() const;
 };
 
 struct Jackknifed {

@@ -40,10 +40,19 @@ struct Binning {
   std::vector<std::int32_t> bin;  // [(highest - bond sum) / step] -> bin with samples, or -1
   Index bins = 0;
 
-  std::int32_t operator()(std::int64_t bond_sum) const {
+  std::int32_t& at(std::int64_t bond_sum) {
     return bin[static_cast<std::size_t>((highest - bond_sum) / step)];
   }
 };
+
+template <class F>
+void for_each_bond_sum(Inputs inputs, const F& f) {
+  for (const auto& input : inputs) {
+    for (Index t = 0; t < input.bond_sums.rows(); ++t) {
+      for (Index r = 0; r < input.bond_sums.cols(); ++r) f(input.bond_sums(t, r));
+    }
+  }
+}
 
 Binning make_binning(Inputs inputs) {
   Binning result;
@@ -53,26 +62,14 @@ Binning make_binning(Inputs inputs) {
     result.highest = std::max(result.highest, input.bond_sums.maxCoeff());
     lowest = std::min(lowest, input.bond_sums.minCoeff());
   }
-  for (const auto& input : inputs) {
-    for (Index t = 0; t < input.bond_sums.rows(); ++t) {
-      for (Index r = 0; r < input.bond_sums.cols() && gcd != 1; ++r) {
-        gcd = std::gcd(gcd, result.highest - input.bond_sums(t, r));
-      }
-    }
-  }
+  for_each_bond_sum(inputs, [&](std::int64_t sum) {
+    if (gcd != 1) gcd = std::gcd(gcd, result.highest - sum);
+  });
   result.step = std::max<std::int64_t>(gcd, 1);
   while ((result.highest - lowest) / result.step >= kMaxBins) result.step *= 2;
 
   result.bin.assign(static_cast<std::size_t>((result.highest - lowest) / result.step) + 1, -1);
-  for (const auto& input : inputs) {
-    for (Index t = 0; t < input.bond_sums.rows(); ++t) {
-      for (Index r = 0; r < input.bond_sums.cols(); ++r) {
-        result
-            .bin[static_cast<std::size_t>((result.highest - input.bond_sums(t, r)) / result.step)] =
-            0;
-      }
-    }
-  }
+  for_each_bond_sum(inputs, [&](std::int64_t sum) { result.at(sum) = 0; });
   std::int32_t next = 0;
   for (std::int32_t& b : result.bin) {
     if (b == 0) b = next++;
@@ -130,7 +127,7 @@ MultiHistogram::MultiHistogram(std::span<const Input> inputs, const SampleUnits&
     : sites_(units.sites) {
   check_inputs(inputs, units.sites);
   const auto temperatures = static_cast<Index>(inputs.size());
-  const Binning binning = make_binning(inputs);
+  Binning binning = make_binning(inputs);
   beta_.resize(temperatures);
   energy_ = Eigen::ArrayXd::Zero(binning.bins);
   for (std::size_t i = 0; i < binning.bin.size(); ++i) {
@@ -154,7 +151,7 @@ MultiHistogram::MultiHistogram(std::span<const Input> inputs, const SampleUnits&
     const Blocks block_of = deal_blocks(input, blocks);
     for (Index t = 0; t < input.bond_sums.rows(); ++t) {
       for (Index r = 0; r < input.bond_sums.cols(); ++r) {
-        const Index bin = binning(input.bond_sums(t, r));
+        const Index bin = binning.at(input.bond_sums(t, r));
         const double m =
             static_cast<double>(input.magnetisation_sums(t, r)) / units.max_magnetisation;
         const double weight = 1 / input.inefficiency;

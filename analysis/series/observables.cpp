@@ -74,10 +74,7 @@ std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, do
     for (const Observable& o : which) result[k++] = o.of(m, sites, temperature);
     return result;
   };
-  const Estimates found = jackknife(rows, all);
-  std::vector<Value> values;
-  for (Eigen::Index k = 0; k < found.value.size(); ++k) values.push_back(found[k]);
-  return values;
+  return jackknife(rows, all).values();
 }
 
 }  // namespace rewise

@@ -1,7 +1,6 @@
 #include "analysis/series/overlaps.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "analysis/series/jackknife.hpp"
 
@@ -55,17 +54,7 @@ std::vector<Value> overlap_values(const OverlapRows& rows, double sites) {
     for (const OverlapObservable& o : all) result[k++] = o.of(mean.array(), sites);
     return result;
   };
-  std::vector<Value> found;
-  if (rows.rows() < 2) {
-    const Eigen::VectorXd mean = rows.colwise().mean().matrix();
-    for (const double value : values(mean)) {
-      found.push_back({value, std::numeric_limits<double>::quiet_NaN()});
-    }
-    return found;
-  }
-  const Estimates estimates = jackknife(rows, values);
-  for (Eigen::Index k = 0; k < estimates.value.size(); ++k) found.push_back(estimates[k]);
-  return found;
+  return jackknife(rows, values).values();
 }
 
 }  // namespace rewise

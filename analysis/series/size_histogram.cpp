@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/scaling/linear_fit.hpp"
 #include "analysis/series/correlation_curve.hpp"
 
 namespace rewise {
@@ -112,10 +111,7 @@ SizeLaw fit_size_law(const std::vector<std::uint64_t>& borders, const Eigen::Arr
   }
   law.exponent = fit.parameter(1);
   law.amplitude = std::exp(fit.parameters[0]);
-  law.chi2 = fit.chi2;
-  law.dof = fit.dof;
-  law.q = fit.q;
-  law.ok = true;
+  static_cast<FitQuality&>(law) = fit;
   return law;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/scaling/linear_fit.hpp"
 #include "analysis/series/statistics.hpp"
 
 namespace rewise {
@@ -30,15 +31,12 @@ struct SizeHistogram {
 SizeHistogram size_histogram(const std::vector<std::uint64_t>& borders,
                              const Eigen::ArrayXXd& counts, Eigen::Index group = 1);
 
-struct SizeLaw {
+// Not ok: fewer than 3 bins with counts, or too few members for their covariance.
+struct SizeLaw : FitQuality {
   Value exponent;  // a
   double amplitude = 0;
   double from = 0, to = 0;  // range of the fitted numbers
   int bins = 0;
-  double chi2 = 0;
-  int dof = 0;
-  double q = 1;
-  bool ok = false;  // false: fewer than 3 bins with counts, or too few members for their covariance
 };
 
 // Generalised least squares of ln(share) against ln(sum of s^-a over the bin). Uses the bins inside

@@ -74,7 +74,7 @@ void check_lattice(const std::vector<std::uint32_t>& extents, std::uint32_t edge
                    double probability) {
   const Lattice lattice = box(extents);
   const Geometry g = Geometry::make(lattice);
-  const LabelTiles tiles = LabelTiles::make(g, kDim, edge);
+  const LabelTiles tiles = LabelTiles::make(g, kDim, edge, LabelTiles::most_on_cuda(kDim));
   CHECK(tiles.sites <= 4096);
   std::vector<int> seen(lattice.sites());
   std::mt19937 random(7);
@@ -117,7 +117,7 @@ TEST_CASE("CUDA tiles: every labelling method on odd and even extents, on the ho
 
 TEST_CASE("CUDA tiles: a lattice thinner than a tile has thinner tiles") {
   const Geometry g = Geometry::make(box({1, 100, 2}));
-  const LabelTiles tiles = LabelTiles::make(g, 3, 64);
+  const LabelTiles tiles = LabelTiles::make(g, 3, 64, LabelTiles::most_on_cuda(3));
   CHECK(tiles.edge[0] == 1);
   CHECK(tiles.edge[1] == 16);
   CHECK(tiles.edge[2] == 2);

@@ -164,10 +164,10 @@ class Shown(InFolder):
         self.assertIn("; T = ", repr(task))
 
     def test_whole_numbers_may_be_floats(self):
-        self.assertEqual(arguments.whole("measure", 1e4), 10000)
-        self.assertEqual(arguments.whole("measure", np.float64(2.5e3)), 2500)
+        self.assertEqual(arguments.integer("measure", 1e4), 10000)
+        self.assertEqual(arguments.integer("measure", np.float64(2.5e3)), 2500)
         for value in (1.5, float("nan"), float("inf"), "4", 1e300):
-            self.assert_told(TypeError, "is not a whole number", arguments.whole, "n", value)
+            self.assert_told(TypeError, "is not a whole number", arguments.integer, "n", value)
 
 
 class Missing(InFolder):

@@ -591,7 +591,7 @@ class Files(InFolder):
             with self.assertRaisesRegex(files.DataError, "no such column"):
                 plot_style.save_all(jobs[:place] + [broken] + jobs[place:2], self.folder,
                                     processes=3)
-        with self.assertRaisesRegex(OSError, "ended with status"):
+        with self.assertRaisesRegex(OSError, "a process that draws plots ended"):
             plot_style.save_all([jobs[0], lambda: os._exit(7)], self.folder, processes=2)
 
     def test_links_are_replaced_and_not_followed(self):
@@ -785,11 +785,11 @@ class Numbers(unittest.TestCase):
     def test_total_error_of_a_value(self):
         for entry, wanted in (({"systematic": 4}, (2, 5)), ({}, (2, 3)),
                               ({"systematic": 4, "total_error": 6}, (2, 6))):
-            self.assertEqual(files.whole({"value": 2, "error": 3} | entry), wanted)
+            self.assertEqual(files.total({"value": 2, "error": 3} | entry), wanted)
         unknown = {"value": 2, "error": 3, "systematic": None, "total_error": None}
-        self.assertTrue(np.isnan(files.whole(unknown)[1]))
-        self.assertEqual(files.whole_or_statistical(unknown), (2, 3))
-        self.assertTrue(np.isnan(files.whole(None)).all())
+        self.assertTrue(np.isnan(files.total(unknown)[1]))
+        self.assertEqual(files.total_or_statistical(unknown), (2, 3))
+        self.assertTrue(np.isnan(files.total(None)).all())
 
     def test_tau_int_of_a_known_process(self):
         generator = np.random.default_rng(11)

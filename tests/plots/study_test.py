@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
 from rewise.plots import plot_study, report, report_tables  # noqa: E402
 from rewise import files  # noqa: E402
-from rewise.study import load, toml_text  # noqa: E402
+from rewise.study import Study, toml_text  # noqa: E402
 import synthetic  # noqa: E402
 
 try:
@@ -104,7 +104,7 @@ class InFolder(unittest.TestCase):
 class Reading(InFolder):
     def test_columns_hold_every_number_of_the_summary(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
-        columns = load(self.write_study(summary)).columns()
+        columns = Study(self.write_study(summary)).columns()
         self.assertEqual({len(values) for values in columns.values()}, {2 * 2 * 9})
         size = summary["points"][1]["sizes"][0]
         chosen = (columns["p"] == 0.1) & (columns["sites"] == 256)
@@ -115,7 +115,7 @@ class Reading(InFolder):
         self.assertTrue(np.isnan(columns["m4"]).all())  # not in this summary
 
     def test_one_curve(self):
-        study = load(self.write_study(synthetic.summary(ps=(0.0, 0.1),
+        study = Study(self.write_study(synthetic.summary(ps=(0.0, 0.1),
                                                                      sizes=(16, 32))))
         self.assertEqual(study.curve(p=0.1).sites, 1024)
         curve = study.curve(p=0.1, size=16)
@@ -125,7 +125,7 @@ class Reading(InFolder):
             study.curve(p=0.2)
 
     def test_curves_of_a_grid_are_told_apart(self):
-        study = load(self.write_study(sweep_summary()))
+        study = Study(self.write_study(sweep_summary()))
         with self.assertRaisesRegex(files.DataError, "give rule="):
             study.curve(p=0.1, size=16)
         self.assertEqual(study.curve(p=0.1, size=16, rule="swap").rule, "swap")
@@ -134,7 +134,7 @@ class Reading(InFolder):
 
     def test_critical_temperatures_with_their_whole_errors(self):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
-        tc = load(self.write_study(summary)).critical_temperatures()
+        tc = Study(self.write_study(summary)).critical_temperatures()
         np.testing.assert_array_equal(tc["p"], [0.0, 0.1])
         self.assertEqual(tc["tc"][1], summary["points"][1]["tc"]["value"])
         self.assertAlmostEqual(tc["tc_error"][1], np.hypot(2e-4, 1e-4))
@@ -142,7 +142,7 @@ class Reading(InFolder):
 
     def test_columns_have_tc_by_the_tree_condition_and_by_crossings(self):
         summary = synthetic.with_tree(synthetic.summary())
-        tc = load(self.write_study(summary)).critical_temperatures()
+        tc = Study(self.write_study(summary)).critical_temperatures()
         trees = [point["tree"]["tc"] for point in summary["points"]]
         self.assertTrue(np.isnan(tc["tree_tc"][0]))
         np.testing.assert_array_equal(tc["tree_tc"][1:], [tree["value"] for tree in trees[1:]])
@@ -155,7 +155,7 @@ class Reading(InFolder):
 
     def test_tasks_are_those_that_the_summary_was_made_of(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
-        study = load(self.write_study(summary))
+        study = Study(self.write_study(summary))
         self.write_result(summary, "1", temperatures=[2.3], measure=400, equilibrate=300, every=1,
                           replicas=16)
         self.write_result(summary, "2", temperatures=np.linspace(2, 4, 20), measure=100,
@@ -168,22 +168,21 @@ class Reading(InFolder):
         self.assertEqual([(task.name, task.purpose) for task in tasks], [("0123", "result")])
         self.assertEqual(tasks[0].energy.shape[1], 500)  # the measurements of the averages
         self.assertEqual([(task.name, task.purpose) for task in study.tasks(all=True)],
-                         [("0123", "result"), ("1", "pilot"), ("2", "scan"), ("3", "abandoned"),
-                          ("4", "abandoned"), ("5", "pilot")])
-        self.assertEqual([task.name for task in study.tasks(purpose="scan")], ["2"])
+                         [("0123", "result")] + [(name, "abandoned") for name in "12345"])
         # Measurements before equilibrium do not enter the averages.
         summary["points"][0]["sizes"][0].update(discarded=15, measurements=480)
-        study = load(self.write_study(summary))
+        study = Study(self.write_study(summary))
         whole = files.read_task(self.folder / "tasks" / "0123.h5")
         np.testing.assert_array_equal(next(study.tasks()).energy, whole.energy[:, 15:495])
         with self.assertRaisesRegex(files.DataError, "pilot"):
             next(study.tasks(purpose="pilots"))
-        # tasks.json, the list of requested tasks, takes precedence over guesses from the settings.
+        # tasks.json lists the purposes, but what the summary does not use is no result.
         (self.folder / "tasks.json").write_text(json.dumps(
             {"format": "rewise tasks", "format_version": 1,
              "tasks": {"0123": "graph", "4": "graph", "3": "pilot"}}), encoding="utf-8")
         self.assertEqual([task.purpose for task in study.tasks(all=True)],
                          ["result", "abandoned", "abandoned", "pilot", "abandoned", "abandoned"])
+        self.assertEqual([task.name for task in study.tasks(purpose="pilot")], ["3"])
         # Tasks that the program abandoned, even if they look like those of a result
         (self.folder / "tasks.json").write_text(json.dumps(
             {"format": "rewise tasks", "format_version": 1, "tasks": {"0123": "abandoned"}}),
@@ -195,7 +194,7 @@ class Reading(InFolder):
         tree = summary["points"][0]["tree"]
         tree.update(edge=64, equilibrate=24, measurements=60)
         last = [entry["temperature"] for entry in tree["lambda"] if entry["edge"] == 64]
-        study = load(self.write_study(summary))
+        study = Study(self.write_study(summary))
         pilots = np.linspace(2, 3, 6)
 
         def write(name, temperatures, edge=64, equilibrate=24, p="0.1"):
@@ -213,20 +212,18 @@ class Reading(InFolder):
         write("5", last, p="0.2")
         write("6", [2.0, 2.1])
         write("7", summary["points"][0]["sizes"][0]["temperatures"], edge=16)
-        expected = [("0123", "result"), ("1", "result"), ("2", "pilot"), ("3", "abandoned"),
-                    ("4", "abandoned"), ("5", "abandoned"), ("6", "abandoned"), ("7", "pilot")]
+        expected = [("0123", "result"), ("1", "result")] + [(k, "abandoned") for k in "234567"]
 
         def found():
             return [(task.name, task.purpose) for task in study.tasks(all=True)]
 
         self.assertEqual(found(), expected)
         listed = {"format": "rewise tasks", "format_version": 1}
-        # The purposes that earlier versions wrote, and those written now.
-        everything = dict.fromkeys((name for name, _ in expected), "graph")
-        for named in (everything, everything | {"2": "pilot", "7": "pilot"}):
-            (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": named}),
-                                                    encoding="utf-8")
-            self.assertEqual(found(), expected)
+        pilots_too = {name: "graph" for name, _ in expected} | {"2": "pilot", "7": "pilot"}
+        (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": pilots_too}),
+                                                encoding="utf-8")
+        expected[2], expected[7] = ("2", "pilot"), ("7", "pilot")
+        self.assertEqual(found(), expected)
         self.assertEqual([task.name for task in study.tasks()], ["0123", "1"])
         (self.folder / "tasks.json").write_text(json.dumps(listed | {"tasks": {"0123": "graph"}}),
                                                 encoding="utf-8")
@@ -234,7 +231,7 @@ class Reading(InFolder):
 
     def test_tasks_in_archives_are_found_like_single_files(self):
         summary = synthetic.summary(ps=(0.1,), sizes=(16, 32))
-        study = load(self.write_study(summary))
+        study = Study(self.write_study(summary))
         for name in ("aa", "bb", "cc"):
             self.write_result(summary, name)
         expected = {task.name: task.energy for task in study.tasks()}
@@ -276,12 +273,12 @@ class Reading(InFolder):
         summary = synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))
         synthetic.refuse(summary["points"][1])
         summary["warnings"], summary["points"][1]["warnings"] = ["few graphs"], ["no crossing"]
-        tc = load(self.write_study(summary)).critical_temperatures()
+        tc = Study(self.write_study(summary)).critical_temperatures()
         self.assertTrue(np.isnan([tc["tc"][1], tc["tc_error"][1], tc["shift"][1]]).all())
         self.assertEqual(list(tc["status"]), ["ok", "not converged"])
         reason = summary["points"][1]["reasons"][0]
         self.assertEqual(list(tc["reasons"]), ["", reason])
-        study = load(self.folder)
+        study = Study(self.folder)
         self.assertEqual(str(study.tc).splitlines()[3:],
                          [f"p = 0.1: no Tc (not converged): {reason}"])
         self.assertIn(reason, study.tc._repr_html_())
@@ -289,7 +286,7 @@ class Reading(InFolder):
 
     @unittest.skipIf(pandas is None, "pandas is not installed")
     def test_frames(self):
-        study = load(self.write_study(sweep_summary()))
+        study = Study(self.write_study(sweep_summary()))
         frame = study.frame()
         self.assertEqual(len(frame), 2 * 2 * 2 * 9)
         peak = frame[(frame.p == 0.1) & (frame.rule == "swap")].groupby("extents").binder.max()
@@ -309,7 +306,7 @@ class Reading(InFolder):
 
     def test_no_study(self):
         with self.assertRaisesRegex(files.DataError, "does not exist"):
-            load(self.folder)
+            Study(self.folder).summary
 
 
 class Report(InFolder):
@@ -391,6 +388,9 @@ class Report(InFolder):
         self.write_study(summary)
         self.write_result(summary, "1", temperatures=[2.3], measure=400, every=1, equilibrate=7,
                           schedule="1:2")
+        (self.folder / "tasks.json").write_text(json.dumps(
+            {"format": "rewise tasks", "format_version": 1,
+             "tasks": {"0123": "graph", "1": "pilot"}}), encoding="utf-8")
         status, _, page = self.write(summary, pictures=False)
         self.assertEqual(status, 0)
         self.assertIn("2: 1 for the results, 1 pilot runs", page.text)

@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 
+import h5py
 import numpy as np
 import pytest
 
@@ -59,9 +60,10 @@ def test_digests_of_files_of_the_program_are_checked(run, study, tmp_path):
     changed(copy / "summary.h5", copy / "summary.h5")
     told(rw.DataError, "summary.h5.* digest", lambda: rw.Study(copy).resamples)
     pack = next((copy / "tasks").glob("*.pack.h5"))
-    name, (offset, size) = next(iter(files._places(pack).items()))
-    whole = bytearray(pack.read_bytes())
-    whole[offset + size // 2] ^= 1
+    with h5py.File(pack) as file:
+        name = next(iter(file))
+    whole, task = bytearray(pack.read_bytes()), files.packed_task(pack.parent / f"{name}.h5")
+    whole[whole.index(task) + len(task) // 2] ^= 1
     pack.write_bytes(whole)
     told(rw.DataError, f"{name}.h5' is damaged", lambda: list(rw.Study(copy).tasks(all=True)))
     path = pack.parent / f"{name}.h5"  # the error names this path, not that of a temporary copy

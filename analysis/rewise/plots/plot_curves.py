@@ -324,13 +324,9 @@ def draw_panel(axes, tables, panel):
 def compose(panels, tables_of, width=None):
     """A figure with the panels, two per row. tables_of(panel) returns the tables of a panel.
     `width`, in inches, applies to a single panel."""
-    columns = 1 if len(panels) == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-len(panels) // columns),
-                                    width=width if columns == 1 else None)
+    figure, axes = style.grid(len(panels), width=width if len(panels) == 1 else None)
     drawn = [draw_panel(panel_axes, tables_of(panel), panel)
              for panel_axes, panel in zip(axes.flat, panels)]
-    for spare in list(axes.flat)[len(panels):]:
-        spare.set_axis_off()
     return figure if any(drawn) else None
 
 

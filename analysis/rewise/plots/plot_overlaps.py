@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 
 from . import plot_style as style
-from ..files import array, in_formula, open_task, size_label, value_and_error, whole
+from ..files import array, in_formula, open_task, size_label, total, value_and_error
 from ..series import jackknife, mean_and_error
 
 # Keys of [model] that change the couplings or fields, in the order of the program's texts.
@@ -135,24 +135,17 @@ def scaling(point):
     return name, x, rf"$N^{{{text}}}\,\langle q^2\rangle$"
 
 
-def scaled(size, x):
-    """{"value": .., "error": ..} of N^x <q^2> of a size."""
-    return {key: [None if value is None else size["sites"]**x * value for value in values]
-            for key, values in size["overlap_m2"].items()}
-
-
-def crossings_of(point, name):
-    """(T, its error, height, its error) of the crossings that were found of one observable."""
-    return [(*value_and_error(crossing["temperature"]), *value_and_error(crossing["height"]))
-            for crossing in point.get("overlap_crossings", [])
-            if crossing["observable"] == name and crossing["found"]]
+def scaled(size, quantity, x):
+    """{"value": .., "error": ..} of N^x times a quantity of a size."""
+    return {key: [None if value is None else size["sites"]**x * value
+                  for value in size[quantity][key]] for key in ("value", "error")}
 
 
 def draw_sizes(panel, point, quantity, window, x=0.0):
     """Draws a quantity of every size, or N^x <q^2> if x > 0. Temperatures without values are left
     out."""
     for index, size in enumerate(point["sizes"]):
-        curve = scaled(size, x) if x > 0 else size.get(quantity)
+        curve = scaled(size, "overlap_m2", x) if x > 0 else size.get(quantity)
         if not curve:
             continue
         temperature = array(size["temperatures"])
@@ -162,22 +155,21 @@ def draw_sizes(panel, point, quantity, window, x=0.0):
             continue
         style.points(panel, temperature[shown], value[shown], error[shown], index,
                      size_label(size))
-        panel.plot(temperature[shown], value[shown], color=style.look(index)["color"],
-                   linewidth=0.5, alpha=0.6, zorder=2)
+        style.thin_line(panel, temperature[shown], value[shown], index)
 
 
-def mark_crossings(panel, found):
-    """Draws crossings as open circles with errors of both coordinates."""
-    for number, (t, t_error, height, height_error) in enumerate(found):
-        panel.errorbar(t, height, xerr=np.nan_to_num(t_error), yerr=np.nan_to_num(height_error),
-                       linestyle="none", marker="o", markersize=5.5, markeredgewidth=0.7,
-                       markerfacecolor="none", color="black", elinewidth=0.6, capsize=0, zorder=4,
-                       label=None if number else "crossings")
+def mark_crossings(panel, point, name):
+    """Draws the crossings that were found of one observable as circles."""
+    found = [crossing for crossing in point.get("overlap_crossings", [])
+             if crossing["observable"] == name and crossing["found"]]
+    for number, crossing in enumerate(found):
+        style.circle(panel, *(value_and_error(crossing[key]) for key in ("temperature", "height")),
+                     label=None if number else "crossings")
 
 
 def mark_transition(panel, point):
     """Draws T_SG of `rewise tc` as a line, with a band of its total error."""
-    value, error = whole(point.get("tc"))
+    value, error = total(point.get("tc"))
     style.mark_temperature(panel, value, error,
                            rf"$T_{{\mathrm{{SG}}}} = {in_formula(value, error)}$")
 
@@ -192,13 +184,14 @@ def plot_overlaps(point, title, name, window):
               (None, "link_overlap", 0.0, style.LABELS["link_overlap"]))
     for panel, (crossed, quantity, power, text) in zip(axes[0], panels):
         draw_sizes(panel, point, quantity, window, power)
-        mark_crossings(panel, crossings_of(point, crossed))
+        mark_crossings(panel, point, crossed)
         if point.get("order") == "spin-glass":
             mark_transition(panel, point)
         panel.set_xlim(window)
         panel.set_xlabel(style.TEMPERATURE)
         panel.set_ylabel(text)
-    style.log_if_wide(axes[0, 1], [scaled(size, x)["value"] for size in point["sizes"]])
+    style.log_if_wide(axes[0, 1], [scaled(size, "overlap_m2", x)["value"]
+                                   for size in point["sizes"]])
     axes[0, 0].set_title(title, loc="left")
     axes[0, 1].legend(loc="upper right")
     return figure, f"overlaps-{name}"
@@ -216,13 +209,29 @@ def valid(task):
     return np.array([k for k, word in enumerate(status) if word == "ok"], dtype=int)
 
 
-def of_pairs(task, series):
-    """Averages series [time, pair] over the two pairs of four replicas that Houdayer moves couple.
-    Without such moves the series is returned unchanged."""
+def of_members(task, series, member_of):
+    """Averages series [time, k] over the k of each member, member_of(k): replicas or pairs of them
+    that Houdayer moves couple. They are not independent, so an error must count them as one.
+    Without Houdayer moves the series is returned unchanged."""
     if "sampling.houdayer" not in task.configuration:
         return series
-    member = np.arange(series.shape[1]) // 2
+    member = member_of(np.arange(series.shape[1]))
     return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
+
+
+def of_pairs(task, series):
+    """of_members() of series [time, pair]: of the two pairs of four replicas."""
+    return of_members(task, series, lambda pair: pair // 2)
+
+
+def draw_averages(axes, temperature, rows, names):
+    """Draws a panel for each of these quantities; rows: {quantity: (value, error)} for each
+    temperature."""
+    for panel, name in zip(axes.flat, names):
+        values = np.array([row[name] for row in rows])
+        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
+        style.thin_line(panel, temperature, values[:, 0], 0)
+        panel.set_ylabel(style.LABELS[name])
 
 
 def overlap_moments(task, index):
@@ -285,12 +294,9 @@ def plot_run(task, title):
     temperature = task.temperature[indices]
     table = [overlap_moments(task, index) for index in indices]
     figure, axes = style.new_figure(columns=2, rows=2, height=2.3)
-    for panel, name in zip(axes.flat, ("overlap_m2", "overlap_binder", "link_overlap")):
-        values = np.array([row[name] for row in table])
-        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
-        panel.plot(temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
+    draw_averages(axes, temperature, table, ("overlap_m2", "overlap_binder", "link_overlap"))
+    for panel in axes.flat[:3]:
         panel.set_xlabel(style.TEMPERATURE)
-        panel.set_ylabel(style.LABELS[name])
     draw_distribution(axes[1, 1], task, indices[0])
     axes[0, 0].set_title(title, loc="left")
     return figure, "overlaps"

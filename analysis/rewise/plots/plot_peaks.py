@@ -38,12 +38,8 @@ def plot_peaks(point):
             panel.plot(array(fine["temperatures"]), array(fine[quantity]["value"]), linewidth=0.8,
                        color=style.look(index)["color"], zorder=2)
             if peak["inside"]:
-                t, t_error = value_and_error(peak["temperature"])
-                height, height_error = value_and_error(peak["height"])
-                panel.errorbar(t, height, xerr=np.nan_to_num(t_error),
-                               yerr=np.nan_to_num(height_error), marker="o", markersize=5.5,
-                               markeredgewidth=0.7, markerfacecolor="none", color="black",
-                               elinewidth=0.6, capsize=0, zorder=4)
+                style.circle(panel, *(value_and_error(peak[key])
+                                      for key in ("temperature", "height")))
         value, _ = value_and_error(point.get("tc"))
         if np.isfinite(value):
             panel.axvline(value, color=style.GREY, linewidth=0.7)

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import plot_style as style
 from ..files import (array, extents_label, in_formula, refused, size_label, status_of,
-                     value_and_error, whole, whole_or_statistical)
+                     total, total_or_statistical, value_and_error)
 
 QUANTITIES = ["binder", "scaled_m2"]
 
@@ -44,23 +44,13 @@ def full_title(point):
     text = point.get("model_text")
     if not text:
         return p_label(point)
-    own = not is_imported(point) and "rule" in point and point["rule"] not in point_label(point)
-    rule = f", '{point['rule']}'" if own else ""
+    known = is_imported(point) or point.get("rule", "") in point_label(point)
+    rule = "" if known else f", '{point['rule']}'"
     return f"{p_label(point)}{rule}\n{text}"
 
 
 def tc_of(point):
-    return whole(point.get("tc"))
-
-
-def grid(count, **keywords):
-    """Panels for `count` values of p, two per row; a surplus panel is left blank."""
-    columns = 1 if count == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-count // columns), height=2.5,
-                                    **keywords)
-    for panel in axes.flat[count:]:
-        panel.set_axis_off()
-    return figure, axes
+    return total(point.get("tc"))
 
 
 def found(point, quantity):
@@ -139,7 +129,7 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
 
 def draw_limit(panel, limit, name, good=True):
     """Draws a limit as a star at finite-size term 0; hollow if a check rejected it."""
-    value, error = whole(limit) if good else whole_or_statistical(limit)
+    value, error = total(limit) if good else total_or_statistical(limit)
     if not np.isfinite(value):
         return
     face = {} if good else {"markerfacecolor": "white"}
@@ -181,7 +171,7 @@ def plot_extrapolation(points):
     the temperatures where U has its limit, whose shift is negative. The lines show the fit that
     gives Tc at N = infinity, with its error band. The fit did not use hollow symbols; a hollow star
     is a value that a check rejected."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         pairs = {quantity: [c for c in found(point, quantity) if len(c["sites"]) == 2]
                  for quantity in QUANTITIES}
@@ -225,20 +215,20 @@ def m2_scaling(point, q=2):
     sizes = point.get("sizes", [])
     dims = {len(size["extents"]) for size in sizes}
     dim = dims.pop() if len(dims) == 1 else None
-    own = sizes[0].get("scaled_m2_power") if sizes else None
+    power = sizes[0].get("scaled_m2_power") if sizes else None
     eta = REGULAR_ETA.get((dim, q)) if point["p"] == 0 else None
-    if own == 0.5 or (own is None and eta is None) or not dim:
+    if power == 0.5 or (power is None and eta is None) or not dim:
         return None, style.LABELS["scaled_m2"]
-    exponent = dim * own if own is not None else dim - 2 + eta
+    exponent = dim * power if power is not None else dim - 2 + eta
     fractions = [text for x, text in ((1 / 4, "1/4"), (4 / 15, "4/15")) if abs(exponent - x) < 1e-9]
     prefix = "" if exponent == 0 else rf"L^{{{(fractions or [f'{exponent:.4g}'])[0]}}}\,"
-    return exponent / dim if own is None else None, rf"${prefix}\langle m^2\rangle$"
+    return exponent / dim if power is None else None, rf"${prefix}\langle m^2\rangle$"
 
 
 def plot_binder_limit(points):
     """U at the crossings against its finite-size term, with the fit, its error band, and the
     expected universal value of the limit."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         pairs = [c for c in found(point, "binder") if len(c["sites"]) == 2]
         widest = draw_crossings(panel, pairs, "height_shift", "height", "height_used", 0,

@@ -7,10 +7,10 @@ import numpy as np
 
 from . import plot_overlaps, plot_peaks, plot_sweep
 from . import plot_style as style
-from .plot_sizes import (QUANTITIES, found, full_title, grid, is_imported, m2_scaling, p_label,
+from .plot_sizes import (QUANTITIES, found, full_title, is_imported, m2_scaling, p_label,
                          plot_binder_limit, plot_extrapolation, tc_of, title_of)
 from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
-                     value_and_error, whole, whole_or_statistical, with_error)
+                     total, total_or_statistical, value_and_error, with_error)
 
 MOST_ANNOTATED = 6  # largest number of points whose values are written beside them
 # Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
@@ -52,15 +52,12 @@ def draw_curve(axes, size, quantity, index, window, label=None):
     shown = (temperature >= window[0]) & (temperature <= window[1])
     style.points(axes, temperature[shown], value[shown], error[shown], index,
                  label or size_label(size))
-    colour = style.look(index)["color"]
     fine = size.get("fine") or {}
-    if quantity in fine:
-        x, y = array(fine["temperatures"]), array(fine[quantity]["value"])
-        inside = (x >= window[0]) & (x <= window[1])
-        axes.plot(x[inside], y[inside], color=colour, linewidth=0.8, zorder=2)
-    else:
-        axes.plot(temperature[shown], value[shown], color=colour, linewidth=0.5, alpha=0.6,
-                  zorder=2)
+    if quantity not in fine:
+        return style.thin_line(axes, temperature[shown], value[shown], index)
+    x, y = array(fine["temperatures"]), array(fine[quantity]["value"])
+    inside = (x >= window[0]) & (x <= window[1])
+    axes.plot(x[inside], y[inside], color=style.look(index)["color"], linewidth=0.8, zorder=2)
 
 
 def mark_crossings(axes, point, quantity):
@@ -68,18 +65,14 @@ def mark_crossings(axes, point, quantity):
         if (crossing["quantity"] != quantity or crossing["status"] != "found"
                 or len(crossing["sites"]) == 1):  # U of one size meets a constant, no second curve
             continue
-        t, t_error = value_and_error(crossing["temperature"])
-        height, height_error = value_and_error(crossing["height"])
-        axes.errorbar(t, height, xerr=np.nan_to_num(t_error), yerr=np.nan_to_num(height_error),
-                      marker="o", markersize=5.5, markeredgewidth=0.7, markerfacecolor="none",
-                      color="black", elinewidth=0.6, capsize=0, zorder=4)
+        style.circle(axes, *(value_and_error(crossing[key]) for key in ("temperature", "height")))
 
 
 def mark_tc(axes, point):
     """Draws Tc with its error as a solid line, and a value that a check rejected as a dashed
     line."""
     value, error = tc_of(point)
-    candidate = whole_or_statistical(refused(point))
+    candidate = total_or_statistical(refused(point))
     if np.isfinite(candidate[0]):
         axes.axvline(candidate[0], color=style.GREY, linewidth=0.7, linestyle="--",
                      label=rf"{status_of(point)}: ${in_formula(*candidate)}$")
@@ -92,11 +85,8 @@ def scaled_size(size, exponent):
     of this quantity. Returns `size` itself if `exponent` is None."""
     if exponent is None or not size.get("m2"):
         return size
-    factor = size["sites"]**exponent
-    scaled = {key: [None if x is None else factor * x for x in size["m2"][key]]
-              for key in ("value", "error")}
     fine = {key: curve for key, curve in (size.get("fine") or {}).items() if key != "scaled_m2"}
-    return size | {"scaled_m2": scaled, "fine": fine}
+    return size | {"scaled_m2": plot_overlaps.scaled(size, "m2", exponent), "fine": fine}
 
 
 def plot_crossings(point, q=2):
@@ -122,8 +112,8 @@ def plot_crossings(point, q=2):
     axes[0, 0].set_title(title_of(point) if "tc" in point else full_title(point), loc="left")
     axes[0, 1].legend(loc="upper right")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    own = [i for i, label in enumerate(labels) if "U^*" in label]
-    axes[0, 0].legend([handles[i] for i in own], [labels[i] for i in own], loc="upper right")
+    limits = [i for i, label in enumerate(labels) if "U^*" in label]
+    axes[0, 0].legend([handles[i] for i in limits], [labels[i] for i in limits], loc="upper right")
     return figure, f"crossings-{p_name(point)}"
 
 
@@ -156,7 +146,7 @@ def plot_thermodynamics(point, more=()):
 
 def known_tc(point):
     """Tc, or the value that a check rejected; NaN if there is neither."""
-    return whole_or_statistical(point.get("tc") or refused(point))
+    return total_or_statistical(point.get("tc") or refused(point))
 
 
 def tc_source(point):
@@ -172,7 +162,7 @@ def plot_collapse(points):
     is then the mean squared distance of the points from one curve, in units of their errors.
     Otherwise Tc is known_tc(), y comes from theory, and there is no S. The title then states the
     origin of Tc and why the best collapse was rejected."""
-    figure, axes = grid(len(points))
+    figure, axes = style.grid(len(points), height=2.5)
     for panel, point in zip(axes.flat, points):
         found = point["collapse"]
         good = found["tc"] is not None
@@ -238,7 +228,7 @@ def plot_tc(summary):
     panel = axes[0, 0]
     points = [point for point in summary["points"] if point["p"] > 0]
     known = [(point["p"], *tc_of(point)) for point in points if np.isfinite(tc_of(point)[0])]
-    contradicted = [(point["p"], *whole_or_statistical(refused(point))) for point in points
+    contradicted = [(point["p"], *total_or_statistical(refused(point))) for point in points
                     if refused(point)]
     glass = any(point.get("order") == "spin-glass" for point in points)
     symbol = r"T_{\mathrm{SG}}" if glass else r"T_{\mathrm{c}}"
@@ -355,12 +345,12 @@ def plot_tree(point):
     panel = axes[0, 0]
     tree = point["tree"]
     for index, edge in enumerate(sorted({entry["edge"] for entry in tree["lambda"]})):
-        own = [entry for entry in tree["lambda"] if entry["edge"] == edge]
-        t, value = (array([entry[key] for entry in own]) for key in ("temperature", "lambda"))
-        style.points(panel, t, value, array([entry["error"] for entry in own]), index,
+        of_edge = [entry for entry in tree["lambda"] if entry["edge"] == edge]
+        t, value = (array([entry[key] for entry in of_edge]) for key in ("temperature", "lambda"))
+        style.points(panel, t, value, array([entry["error"] for entry in of_edge]), index,
                      f"L = {edge}")
     panel.axhline(1, color=style.GREY, linewidth=0.7, linestyle=":")
-    value, error = whole(tree["tc"])
+    value, error = total(tree["tc"])
     if np.isfinite(value):
         panel.axvline(value, color=style.GREY, linewidth=0.7,
                       label=rf"$T_{{\mathrm{{c}}}} = {in_formula(value, error)}$")

@@ -5,11 +5,12 @@ Most of the time is spent on text, because each formula is parsed, and on ticks.
 therefore laid out only once for both files, and tick labels are plain text."""
 
 import io
+import multiprocessing
 import os
 import pathlib
-import pickle
-import signal
 import warnings
+from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 
 import matplotlib
 import matplotlib.cm
@@ -21,7 +22,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-from ..files import DataError, write_aside
+from ..files import write_aside
 
 ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm
@@ -88,6 +89,15 @@ def new_figure(columns=1, rows=1, width=None, height=ROW, **keywords):
     return plt.subplots(rows, columns, figsize=(width, height * rows), squeeze=False, **keywords)
 
 
+def grid(count, **keywords):
+    """A figure and its axes for `count` panels, two per row; a surplus panel is left blank."""
+    columns = 1 if count == 1 else 2
+    figure, axes = new_figure(columns=columns, rows=-(-count // columns), **keywords)
+    for panel in axes.flat[count:]:
+        panel.set_axis_off()
+    return figure, axes
+
+
 def look(index):
     """Colour and marker of curve number `index`. After every seven curves each colour gets another
     marker, so that the first 49 curves all differ."""
@@ -119,6 +129,18 @@ def points(axes, x, y, error, index, label=None, **keywords):
     """Draws measured points with error bars."""
     style = dict(linestyle="none", elinewidth=0.8, zorder=3, label=label) | look(index) | keywords
     return axes.errorbar(x, y, yerror_or_none(error), **style)
+
+
+def thin_line(axes, x, y, index):
+    """Connects the points of curve number `index`."""
+    axes.plot(x, y, color=look(index)["color"], linewidth=0.5, alpha=0.6, zorder=2)
+
+
+def circle(axes, x, y, label=None):
+    """Draws an open circle with error bars; x and y are (value, error)."""
+    axes.errorbar(x[0], y[0], xerr=np.nan_to_num(x[1]), yerr=np.nan_to_num(y[1]), marker="o",
+                  markersize=5.5, markeredgewidth=0.7, markerfacecolor="none", color="black",
+                  elinewidth=0.6, capsize=0, zorder=4, linestyle="none", label=label)
 
 
 def yerror_or_none(error):
@@ -280,59 +302,34 @@ def save(figure, folder, name):
 MOST_PROCESSES = 8
 
 
-def draw_share(jobs, folder):
-    """Draws these figures one after the other. Returns (paths of each figure, error or None)."""
-    written = []
-    try:
-        for job in jobs:
-            drawn = job()
-            written.append(save(drawn[0], folder, drawn[1]) if drawn else [])
-    except (DataError, OSError, KeyError, TypeError, ValueError) as error:
-        return written, error
-    return written, None
+def save_job(number):
+    """Draws the figure of a job of save_all() and returns its paths. Runs in a fork, which has
+    `jobs_and_folder`."""
+    jobs, folder = jobs_and_folder
+    drawn = jobs[number]()
+    return save(drawn[0], folder, drawn[1]) if drawn else []
 
 
 def save_all(jobs, folder, processes=None):
     """Draws figures and returns their paths in the order of `jobs`. A job is a function without
     arguments that returns (figure, name) or None. A figure takes some tenths of a second.
-    Therefore n processes, this one and its forks, each draw every n-th figure. n is the number of
-    cores, but at most MOST_PROCESSES."""
-    jobs = list(jobs)
-    cores = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
-    count = max(1, min(cores, len(jobs)))
-    children, shares = [], []
-    try:
-        for k in range(1, count):
-            receive, send = os.pipe()
-            with warnings.catch_warnings():
-                # Python >= 3.12 warns of a fork in a process with threads. Those of numpy are idle.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
-            if child == 0:
-                status = 1
-                try:
-                    with open(send, "wb") as pipe:
-                        pickle.dump(draw_share(jobs[k::count], folder), pipe)
-                    status = 0
-                finally:
-                    os._exit(status)
-            os.close(send)
-            children.append((child, receive))
-        shares.append(draw_share(jobs[::count], folder))
-        while children:
-            child, receive = children[0]
-            with open(receive, "rb") as pipe:
-                answer = pipe.read()
-            _, status = os.waitpid(child, 0)
-            del children[0]
-            shares.append(pickle.loads(answer) if status == 0 else
-                          ([], OSError(f"a process that draws plots ended with status {status}")))
-    except BaseException:  # such as KeyboardInterrupt
-        for child, _ in children:
-            os.kill(child, signal.SIGTERM)
-            os.waitpid(child, 0)
-        raise
-    for _, error in shares:
-        if error is not None:
-            raise error
-    return [path for n in range(len(jobs)) for path in shares[n % count][0][n // count]]
+    Therefore forks of this process draw them, as many as there are cores, but at most
+    MOST_PROCESSES."""
+    global jobs_and_folder
+    jobs_and_folder = list(jobs), folder
+    numbers = range(len(jobs_and_folder[0]))
+    count = min(processes or len(os.sched_getaffinity(0)), MOST_PROCESSES, len(numbers))
+    if count <= 1:
+        return [path for number in numbers for path in save_job(number)]
+    with warnings.catch_warnings():
+        # Python >= 3.12 warns of a fork in a process with threads. Those of numpy are idle.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"))
+        try:
+            drawn = [pool.submit(save_job, number) for number in numbers]
+            wait(drawn)  # an error in one figure does not stop the others
+            return [path for one in drawn for path in one.result()]
+        except BrokenProcessPool as error:
+            raise OSError(f"a process that draws plots ended: {error}") from None
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -31,8 +31,7 @@ def plot_over_p(label, group):
             value, error = (array(size[quantity][key]) for key in ("value", "error"))
             name = p_label({"p": point["p"]})
             style.points(panel, temperature, value, error, index, name)
-            panel.plot(temperature, value, color=style.look(index)["color"], linewidth=0.5,
-                       alpha=0.6, zorder=2)
+            style.thin_line(panel, temperature, value, index)
         panel.set_ylabel(style.LABELS[quantity])
     style.log_if_wide(axes[1, 1], [size[quantities[3]]["value"] for size in largest])
     for panel in axes[1]:

@@ -179,23 +179,13 @@ def plot_energies(task):
     return figure, "energies"
 
 
-def of_members(task, series):
-    """Averages series [time, replica] over pairs of replicas that Houdayer moves couple (r and
-    r + 2, where r % 4 < 2). The two replicas of a pair are not independent, so an error must count
-    them as one. Without Houdayer moves the series is returned unchanged."""
-    if "sampling.houdayer" not in task.configuration:
-        return series
-    replica = np.arange(series.shape[1])
-    member = replica // 4 * 2 + replica % 2
-    return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
-
-
 def moments(task, index):
     """{quantity: (value, error)} at one temperature, by mean_and_error() and jackknife()."""
     e, m = task.energy[index], task.magnetisation[index]
     t, n = task.temperature[index], task.sites
-    e, e2, size, squares, fourth = (of_members(task, series)
-                                    for series in (e, e**2, np.abs(m), m**2, m**4))
+    e, e2, size, squares, fourth = (  # Houdayer moves couple r and r + 2, where r % 4 < 2
+        plot_overlaps.of_members(task, series, lambda r: r // 4 * 2 + r % 2)
+        for series in (e, e**2, np.abs(m), m**2, m**4))
     return {
         "energy": mean_and_error(e),
         "abs_magnetisation": mean_and_error(size),
@@ -219,11 +209,7 @@ def plot_moments(task):
     temperature = task.temperature[indices]
     figure, axes = style.new_figure(columns=2, rows=len(columns) // 2, sharex=True,
                                     height=2.0 if len(columns) > 2 else style.ROW)
-    for panel, name in zip(axes.flat, columns):
-        values = np.array([row[name] for row in table])
-        style.points(panel, temperature, values[:, 0], values[:, 1], 0)
-        panel.plot(temperature, values[:, 0], color=style.COLOURS[0], linewidth=0.5, alpha=0.6)
-        panel.set_ylabel(style.LABELS[name])
+    plot_overlaps.draw_averages(axes, temperature, table, columns)
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
     put_title(figure, task)

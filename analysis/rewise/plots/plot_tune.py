@@ -55,10 +55,7 @@ def plot_rates(settings):
     """The worth of every candidate with its error. Filled symbols: measured to the end; open:
     dropped early; star: the best."""
     settings = settings[:MOST_PANELS]
-    columns = 1 if len(settings) == 1 else 2
-    figure, axes = style.new_figure(columns=columns, rows=-(-len(settings) // columns))
-    for panel in axes.flat[len(settings):]:
-        panel.set_axis_off()
+    figure, axes = style.grid(len(settings))
     for panel, setting in zip(axes.flat, settings):
         candidates = sorted(setting["candidates"], key=share)
         for kept in (True, False):

@@ -105,7 +105,7 @@ def warnings_boxes(warnings):
     """A box per severity, the most severe first."""
     boxes = []
     for weight, (kind, name) in BOXES.items():
-        items = [f"<li>{html.escape(line)}</li>" for own, line in warnings if own == weight]
+        items = [f"<li>{html.escape(line)}</li>" for of, line in warnings if of == weight]
         if items:
             boxes.append(f'<div class="warnings {kind}"><strong>{name}</strong>'
                          f"<ul>{''.join(items)}</ul></div>")

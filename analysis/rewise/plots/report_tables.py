@@ -4,7 +4,7 @@ summary (analysis/SUMMARY.md). A cell is text or (text, CSS class)."""
 
 import numpy as np
 
-from ..files import array, schedule_label, value_and_error, whole, with_error
+from ..files import array, schedule_label, total, value_and_error, with_error
 
 
 def counted(count, one, many=None):
@@ -13,7 +13,7 @@ def counted(count, one, many=None):
 
 
 def number(entry):
-    return "–" if entry is None else with_error(*whole(entry))
+    return "–" if entry is None else with_error(*total(entry))
 
 
 def name_of(point):

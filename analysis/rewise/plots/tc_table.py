@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 from .. import files
-from ..files import value_and_error, whole, with_error
+from ..files import total, value_and_error, with_error
 from .plot import guarded
 
 RULES = ("rewire", "add", "swap")
@@ -50,8 +50,8 @@ def rows_of(summaries):
             regular[kind] = tc0
         for point in summary["points"]:
             tree = (point.get("tree") or {}).get("tc")
-            values = {"crossings": (*whole(point.get("tc")), np.nan, "crossings"),
-                      "tree": (*whole(tree), (tree or {}).get("shift_error", np.nan),
+            values = {"crossings": (*total(point.get("tc")), np.nan, "crossings"),
+                      "tree": (*total(tree), (tree or {}).get("shift_error", np.nan),
                                (tree or {}).get("method", "tree"))}
             have = at.setdefault((*kind, point["p"]), values)
             for method, value in values.items():

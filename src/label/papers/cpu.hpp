@@ -12,7 +12,7 @@
 
 namespace rewise::papers {
 
-// Labels tiles one after the other (tiles.hpp). The last tile in a direction may be smaller.
+// Labels tiles one after the other (tiles.hpp).
 class TileLabeller {
  public:
   TileLabeller(const Lattice& lattice, std::uint32_t edge);
@@ -21,22 +21,19 @@ class TileLabeller {
   void run(const BondConfiguration& configuration, TileMethod method, std::span<Site> label);
 
  private:
-  // Reads the occupied bonds of the tile that starts at coordinates `origin`.
-  void read(const BondConfiguration& configuration, const std::uint32_t* origin);
+  template <int kDim>
+  void read(const BondConfiguration& configuration, const TileCorner& corner);
   template <int kDim>
   void label_tile(TileMethod method);
-  void write(std::span<Site> label) const;
 
-  Lattice lattice_;
-  std::uint32_t edge_;
-  std::uint32_t lattice_stride_[kMaxDim];
+  int dim_;
+  Geometry geometry_;
+  LabelTiles tiles_;
   // The current tile:
-  std::uint32_t width_ = 0;           // sites of a row
-  LabelTiles tile_;                   // its sites and the steps of the index
-  std::vector<Site> rows_;            // [rows] first site of a row in the lattice
+  std::vector<TileSite> sites_;       // [sites]
   std::vector<std::uint8_t> bonds_;   // [sites]
   std::vector<std::uint32_t> label_;  // [sites] index in the tile
-  std::vector<std::uint32_t> other_;  // [sites] queue, or the smallest index of a tree
+  std::vector<std::uint32_t> other_;  // [sites] queue, or the root of a tree
 };
 
 // Consolidation of tiles (Weigel 2011, section II.3). On entry label[site] is the smallest site

@@ -12,8 +12,6 @@
 // other. A pass may read an outdated label of the same cluster; the thread that lowers a label
 // reports a change, so that the next pass reads the new one. Analysis does not write to the end of
 // a chain, so no join is lost.
-#include <algorithm>
-
 #include "src/label/papers/passes.cuh"
 
 namespace rewise::papers {
@@ -82,15 +80,6 @@ __device__ __forceinline__ bool scan_site(const LabelArrays& arrays, bool refere
   return true;
 }
 
-template <int kDim>
-__global__ void __launch_bounds__(kItemThreads)
-    scan_sites(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
-               ReplicaItems items) {
-  if (!goes_on(flags)) return;
-  const Item item = item_of(items);
-  report(flags, item.index < items.items && scan_site<kDim>(arrays, references, item));
-}
-
 __device__ __forceinline__ bool scan_shortcut(const LabelArrays& arrays, bool references,
                                               const Item& item) {
   if (arrays.shortcut_on[item.replica * arrays.shortcut_count + item.index] == 0) return false;
@@ -102,12 +91,13 @@ __device__ __forceinline__ bool scan_shortcut(const LabelArrays& arrays, bool re
   return true;
 }
 
+template <auto kScan>
 __global__ void __launch_bounds__(kItemThreads)
-    scan_shortcuts(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
-                   ReplicaItems items) {
+    scan(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
+         ReplicaItems items) {
   if (!goes_on(flags)) return;
   const Item item = item_of(items);
-  report(flags, item.index < items.items && scan_shortcut(arrays, references, item));
+  report(flags, item.index < items.items && kScan(arrays, references, item));
 }
 
 __device__ __forceinline__ void analyse_site(const LabelArrays& arrays, bool references,
@@ -120,45 +110,36 @@ __device__ __forceinline__ void analyse_site(const LabelArrays& arrays, bool ref
   if (end != label) store(e.references + item.index, end);
 }
 
-__global__ void __launch_bounds__(kItemThreads)
-    analyse_sites(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
-                  ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index >= items.items || *flags.changed == 0) return;
-  analyse_site(arrays, references, item);
-}
-
 // Only with references, which are constant during this kernel.
-__device__ __forceinline__ void relabel_site(const LabelArrays& arrays, const Item& item) {
-  const Equivalences e = equivalences(arrays, true, item.replica);
+__device__ __forceinline__ void relabel_site(const LabelArrays& arrays, bool references,
+                                             const Item& item) {
+  const Equivalences e = equivalences(arrays, references, item.replica);
   const std::uint32_t label = e.label[item.index], reference = e.references[label];
   if (reference != label) e.label[item.index] = reference;
 }
 
+// Calls kStep() for every site if the scans of this pass changed something.
+template <auto kStep>
 __global__ void __launch_bounds__(kItemThreads)
-    relabel_sites(const __grid_constant__ LabelArrays arrays, PassFlags flags, ReplicaItems items) {
+    after_change(const __grid_constant__ LabelArrays arrays, bool references, PassFlags flags,
+                 ReplicaItems items) {
   const Item item = item_of(items);
-  if (item.index < items.items && *flags.changed != 0) relabel_site(arrays, item);
+  if (item.index < items.items && *flags.changed != 0) kStep(arrays, references, item);
 }
 
-__device__ __forceinline__ void start_site(const LabelArrays& arrays, bool references,
-                                           const Item& item) {
+__device__ __forceinline__ void start_site(const LabelArrays& arrays, const Item& item,
+                                           std::uint32_t size, bool parents) {
   const auto site = static_cast<Site>(item.index);
   arrays.of(arrays.label, item.replica)[site] = site;
-  if (references) arrays.of(arrays.parent, item.replica)[site] = site;
-  arrays.of(arrays.size, item.replica)[site] = 0;
-}
-
-__global__ void start_sites(const __grid_constant__ LabelArrays arrays, bool references,
-                            ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) start_site(arrays, references, item);
+  if (parents) arrays.of(arrays.parent, item.replica)[site] = site;
+  arrays.of(arrays.size, item.replica)[site] = size;
 }
 
 }  // namespace
 
-void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream) {
-  launch(start_sites, ReplicaItems(arrays.sites, arrays.replicas), stream, arrays, references);
+void launch_start(const LabelArrays& arrays, std::uint32_t size, bool parents,
+                  cudaStream_t stream) {
+  launch_each<start_site>(arrays.sites, arrays, stream, size, parents);
 }
 
 void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,
@@ -166,13 +147,13 @@ void launch_equivalence(const LabelArrays& arrays, bool references, const PassFl
   const ReplicaItems items(arrays.sites, arrays.replicas, arrays.part);
   with_dim(arrays.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch(scan_sites<kDim>, items, stream, arrays, references, flags);
+      launch(scan<scan_site<kDim>>, items, stream, arrays, references, flags);
     }
   });
-  launch(scan_shortcuts, ReplicaItems(arrays.shortcut_count, arrays.replicas), stream, arrays,
+  launch(scan<scan_shortcut>, ReplicaItems(arrays.shortcut_count, arrays.replicas), stream, arrays,
          references, flags);
-  launch(analyse_sites, items, stream, arrays, references, flags);
-  if (references) launch(relabel_sites, items, stream, arrays, flags);
+  launch(after_change<analyse_site>, items, stream, arrays, references, flags);
+  if (references) launch(after_change<relabel_site>, items, stream, arrays, references, flags);
 }
 
 }  // namespace rewise::papers

@@ -18,6 +18,9 @@ struct PassFlags {
   std::uint32_t* changed = nullptr;
 };
 
+// Sets the label of every site (with `parents`, its parent, too) to the site, and its size.
+void launch_start(const LabelArrays& arrays, std::uint32_t size, bool parents, cudaStream_t stream);
+
 // Sets parent[site] to the site's tile root, which is the smallest site of its cluster within its
 // tile. Sets label[site] to site, and size[site] to 1 at tile roots, else to 0. Without a lattice
 // every site is a tile root.
@@ -43,9 +46,6 @@ void launch_unite_shortcuts(const LabelArrays& arrays, cudaStream_t stream);
 
 // Label equivalence (equivalence.cu). If `references`, `parent` is the array of references (Hawick
 // et al.); otherwise the method has none (Kalentev et al.).
-//
-// Sets the label of every site to the site, and arrays.size to 0.
-void launch_equivalence_start(const LabelArrays& arrays, bool references, cudaStream_t stream);
 // One pass: scanning, analysis and, with references, labelling.
 void launch_equivalence(const LabelArrays& arrays, bool references, const PassFlags& flags,
                         cudaStream_t stream);

@@ -22,7 +22,8 @@ bool has_pairs(LabelMethod method) {
 }
 
 LabelTiles make_tiles(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
-  return LabelTiles::make(arrays.geometry, has_tiles(method) ? arrays.dim : 0, tile);
+  return LabelTiles::make(arrays.geometry, has_tiles(method) ? arrays.dim : 0, tile,
+                          LabelTiles::most_on_cuda(arrays.dim));
 }
 
 std::uint64_t pair_capacity(LabelMethod method, std::uint32_t tile, const LabelArrays& arrays) {
@@ -94,7 +95,7 @@ void LabellerCuda::within(const LabelArrays& arrays) {
 void LabellerCuda::across(const LabelArrays& arrays) {
   if (!has_tiles(method_)) {
     const bool references = method_ == LabelMethod::label_equivalence;
-    launch_equivalence_start(arrays, references, stream_);
+    launch_start(arrays, 0, references, stream_);
     passes_ = fixed_point_->run(stream_, [&](const PassFlags& flags) {
       launch_equivalence(arrays, references, flags, stream_);
     });

@@ -4,8 +4,6 @@
 // pairs. Here a thread processes a bond, not a tile; the paper's relax_multithread() visits the
 // same pairs. The number of passes grows with the shortest path between tiles, about (L / B)^1.08
 // at Tc.
-#include <algorithm>
-
 #include "src/label/papers/passes.cuh"
 
 namespace rewise::papers {
@@ -108,34 +106,21 @@ __global__ void note_shortcuts(const __grid_constant__ LabelArrays arrays,
   note_shortcut(arrays, pairs, item_of(items));
 }
 
-__device__ __forceinline__ bool relax_pair(std::uint32_t* label, const Site* pair) {
-  const std::uint32_t a = load(label + pair[0]), b = load(label + pair[1]);
-  if (a == b) return false;
-  atomicMin(label + pair[a < b ? 1 : 0], a < b ? a : b);
-  return true;
-}
-
-// The threads of a replica stride over its pairs.
-__device__ __forceinline__ bool relax_replica(const LabelArrays& arrays, const RootPairs& pairs,
-                                              std::uint32_t replica, std::uint64_t thread,
-                                              std::uint64_t threads) {
-  std::uint32_t* label = arrays.of(arrays.label, replica);
-  const Site* list = pairs.pairs + 2 * replica * pairs.capacity;
-  const std::uint64_t count = pairs.count[replica];
-  bool changed = false;
-  for (std::uint64_t i = thread; i < count; i += threads) {
-    changed = relax_pair(label, list + 2 * i) || changed;
-  }
-  return changed;
-}
-
 __global__ void __launch_bounds__(kItemThreads)
     relax_pairs_once(const __grid_constant__ LabelArrays arrays,
-                     const __grid_constant__ RootPairs pairs, PassFlags flags, ReplicaItems items) {
+                     const __grid_constant__ RootPairs pairs, PassFlags flags,
+                     ReplicaItems strides) {
   if (!goes_on(flags)) return;
-  const Item item = item_of(items);
-  const std::uint64_t threads = std::uint64_t{items.blocks.per_replica.divisor} * kItemThreads;
-  report(flags, relax_replica(arrays, pairs, item.replica, item.index, threads));
+  const Item thread = item_of(strides);
+  std::uint32_t* label = arrays.of(arrays.label, thread.replica);
+  bool changed = false;
+  for_each_pair(pairs, strides, thread, [&](Site one, Site two) {
+    const std::uint32_t a = load(label + one), b = load(label + two);
+    if (a == b) return;
+    atomicMin(label + (a < b ? two : one), a < b ? a : b);
+    changed = true;
+  });
+  report(flags, changed);
 }
 
 __device__ __forceinline__ void resolve_site(const LabelArrays& arrays, const Item& item) {
@@ -143,11 +128,6 @@ __device__ __forceinline__ void resolve_site(const LabelArrays& arrays, const It
   if (root == item.index) return;
   std::uint32_t* label = arrays.of(arrays.label, item.replica);
   label[item.index] = label[root];
-}
-
-__global__ void resolve_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) resolve_site(arrays, item);
 }
 
 }  // namespace
@@ -172,15 +152,11 @@ void launch_find_pairs(const LabelArrays& arrays, const LabelTiles& tiles, const
 
 void launch_relax(const LabelArrays& arrays, const RootPairs& pairs, const PassFlags& flags,
                   cudaStream_t stream) {
-  constexpr std::uint64_t kMaxThreads = 1u << 19;  // more than a device runs at once
-  const std::uint64_t each = std::max<std::uint64_t>(kMaxThreads / arrays.replicas, kItemThreads);
-  const ReplicaItems items(std::clamp<std::uint64_t>(pairs.capacity, 1, each), arrays.replicas);
-  launch(relax_pairs_once, items, stream, arrays, pairs, flags);
+  launch(relax_pairs_once, pair_strides(arrays, pairs), stream, arrays, pairs, flags);
 }
 
 void launch_resolve(const LabelArrays& arrays, cudaStream_t stream) {
-  const ReplicaItems items(arrays.sites, arrays.replicas);
-  launch(resolve_sites, items, stream, arrays);
+  launch_each<resolve_site>(arrays.sites, arrays, stream);
 }
 
 }  // namespace rewise::papers

@@ -14,8 +14,7 @@
 #include <algorithm>
 
 #include "src/cuda/bits.cuh"
-#include "src/cuda/replica_items.cuh"
-#include "src/label/papers/kernels.hpp"
+#include "src/label/papers/passes.cuh"
 
 namespace rewise::papers {
 namespace {
@@ -215,22 +214,12 @@ __device__ __forceinline__ void name_root(const LabelArrays& arrays, const Item&
   if (site < root && site < load(name)) atomicMin(name, site);
 }
 
-__global__ void name_roots(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) name_root(arrays, item);
-}
-
 // The parent of a site is a tile root, also after joins.
 __device__ __forceinline__ void label_site(const LabelArrays& arrays, const Item& item) {
   const Site parent = arrays.of(arrays.parent, item.replica)[item.index];
   const Site root = arrays.of(arrays.size, item.replica)[parent];
   std::uint32_t* label = arrays.of(arrays.label, item.replica);
   if (root != item.index) label[item.index] = label[root];
-}
-
-__global__ void label_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) label_site(arrays, item);
 }
 
 // At least a warp for every seam across direction 0, more where seams are long.
@@ -277,9 +266,8 @@ void launch_sew(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t
     if constexpr (kDim > 0) sew_lattice<kDim>(arrays, tiles, stream);
   });
   launch_unite_shortcuts(arrays, stream);
-  const ReplicaItems items(arrays.sites, arrays.replicas);
-  launch(name_roots, items, stream, arrays);
-  launch(label_sites, items, stream, arrays);
+  launch_each<name_root>(arrays.sites, arrays, stream);
+  launch_each<label_site>(arrays.sites, arrays, stream);
 }
 
 }  // namespace rewise::papers

@@ -106,18 +106,6 @@ __global__ void __launch_bounds__(1024)
   store_tile<kDim, kMethod>(arrays, tiles, corner, replica, space);
 }
 
-__device__ __forceinline__ void start_site(const LabelArrays& arrays, const Item& item) {
-  const auto site = static_cast<Site>(item.index);
-  arrays.of(arrays.label, item.replica)[site] = site;
-  arrays.of(arrays.parent, item.replica)[site] = site;
-  arrays.of(arrays.size, item.replica)[site] = 1;
-}
-
-__global__ void start_sites(const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
-  const Item item = item_of(items);
-  if (item.index < items.items) start_site(arrays, item);
-}
-
 template <int kDim, TileMethod kMethod>
 void launch_tiles(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream_t stream) {
   const std::uint32_t quarter = (tiles.sites / 4 + 31) / 32 * 32;
@@ -132,21 +120,15 @@ void launch_tiles(const LabelArrays& arrays, const LabelTiles& tiles, cudaStream
 
 void launch_tile_labels(const LabelArrays& arrays, const LabelTiles& tiles, TileMethod method,
                         cudaStream_t stream) {
-  if (arrays.dim == 0) {
-    const ReplicaItems items(arrays.sites, arrays.replicas);
-    launch(start_sites, items, stream, arrays);
-    return;
-  }
-  with_dim(arrays.dim, [&]<int kDim>() {
-    if constexpr (kDim > 0) {
-      switch (method) {
-        case TileMethod::bfs:
-          return launch_tiles<kDim, TileMethod::bfs>(arrays, tiles, stream);
-        case TileMethod::union_find:
-          return launch_tiles<kDim, TileMethod::union_find>(arrays, tiles, stream);
-        case TileMethod::self_label:
-          return launch_tiles<kDim, TileMethod::self_label>(arrays, tiles, stream);
-      }
+  if (arrays.dim == 0) return launch_start(arrays, 1, true, stream);
+  with_lattice_dim(arrays.dim, [&]<int kDim>() {
+    switch (method) {
+      case TileMethod::bfs:
+        return launch_tiles<kDim, TileMethod::bfs>(arrays, tiles, stream);
+      case TileMethod::union_find:
+        return launch_tiles<kDim, TileMethod::union_find>(arrays, tiles, stream);
+      case TileMethod::self_label:
+        return launch_tiles<kDim, TileMethod::self_label>(arrays, tiles, stream);
     }
   });
 }

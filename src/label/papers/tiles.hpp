@@ -5,8 +5,7 @@
 // Each site of a tile has one byte. Bit k is set if the bond to the site whose index is larger by
 // step[k] is occupied and stays within the tile. Sites outside of the lattice have no bonds.
 //
-// Weigel uses edges of 4 to 64 on square lattices. Shared memory of a CUDA block holds 4096 sites,
-// so edges are limited to 16 in three dimensions and to 8 in four.
+// Weigel uses edges of 4 to 64 on square lattices.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,10 @@ struct LabelTiles {
   std::uint32_t sites = 1;                  // of a tile
   std::uint32_t count = 1;                  // tiles of a replica
 
-  static LabelTiles make(const Geometry& g, int dim, std::uint32_t asked) {
-    const std::uint32_t most = dim < 3 ? 64 : dim == 3 ? 16 : 8;
+  // Shared memory of a CUDA block holds 4096 sites.
+  static constexpr std::uint32_t most_on_cuda(int dim) { return dim < 3 ? 64 : dim == 3 ? 16 : 8; }
+
+  static LabelTiles make(const Geometry& g, int dim, std::uint32_t asked, std::uint32_t most) {
     LabelTiles tiles;
     for (int k = 0; k < dim; ++k) {
       const std::uint32_t edge = asked < most ? asked : most;
