@@ -13,9 +13,9 @@ struct GraphMoments {
   double sum_k2 = 0;        // sum over sites of degree^2
 };
 
-// The numbers of one graph. O(rewired bonds).
+// The numbers of one graph.
 GraphMoments moments_of(const Graph& graph);
-// The numbers of a lattice with these bonds rewired or added.
+// The numbers of a lattice with these bonds rewired or added. O(bonds log bonds).
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired);
 
 // The mean over seeds. With B bonds, N = 2n sites, q = p/2, r = 1/(n - 1):

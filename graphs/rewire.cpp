@@ -509,30 +509,57 @@ Graph build_graph(const GraphSpec& spec) {
 
 // The effect of the rules on degrees.
 
+namespace {
+
+// `sites`: those of the lattice, or of a graph without one.
+GraphMoments moments_of(const Lattice& lattice, std::uint64_t sites,
+                        std::span<const RewiredBond> rewired) {
+  const auto regular = 2.0 * lattice.dim;
+  GraphMoments moments{0, static_cast<double>(sites) * regular * regular};
+  // Calls f(site, change of its degree) for each end that left or reached a site. Counts the ends
+  // that reached a site in moments.rewired_ends.
+  const auto for_each_move = [&](const auto& f) {
+    for (const RewiredBond& r : rewired) {
+      const bool added = r.bond >= lattice.bonds();
+      for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
+                                      std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
+        if (!added && home == now) continue;
+        moments.rewired_ends += 1;
+        if (!added) f(home, -1);
+        f(now, +1);
+      }
+    }
+  };
+  const auto change = [&](double more) { moments.sum_k2 += more * (2 * regular + more); };
+  // Counting is faster than sorting if ends have moved on much of the lattice.
+  if (8 * rewired.size() > sites) {
+    std::vector<std::int32_t> changes(sites);
+    for_each_move([&](Site site, int more) { changes[site] += more; });
+    for (const std::int32_t more : changes) change(more);
+    return moments;
+  }
+  std::vector<std::pair<Site, int>> moves;
+  for_each_move([&](Site site, int more) { moves.emplace_back(site, more); });
+  std::ranges::sort(moves);
+  for (auto move = moves.begin(); move != moves.end();) {
+    double more = 0;
+    for (const Site site = move->first; move != moves.end() && move->first == site; ++move) {
+      more += move->second;
+    }
+    change(more);
+  }
+  return moments;
+}
+
+}  // namespace
+
 GraphMoments moments_of(const Graph& graph) {
-  return moments_of(graph.origin(), graph.shortcuts());
+  const Lattice lattice = graph.origin();
+  return moments_of(lattice, graph.sites(), graph.shortcuts());
 }
 
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired) {
-  const double regular = 2.0 * lattice.dim;
-  GraphMoments moments{0, static_cast<double>(lattice.sites()) * regular * regular};
-  FlatMap<int> changes(2 * rewired.size());  // site -> change of its degree
-  const auto change = [&](Site site, int more) {
-    const int* before = changes.find(site);
-    changes.put(site, (before ? *before : 0) + more);
-  };
-  for (const RewiredBond& r : rewired) {
-    const bool added = r.bond >= lattice.bonds();
-    for (const auto& [home, now] : {std::pair(added ? r.a : lattice.home_a(r.bond), r.a),
-                                    std::pair(added ? r.b : lattice.home_b(r.bond), r.b)}) {
-      if (!added && home == now) continue;
-      moments.rewired_ends += 1;
-      if (!added) change(home, -1);
-      change(now, +1);
-    }
-  }
-  changes.for_each([&](std::uint64_t, int more) { moments.sum_k2 += more * (2 * regular + more); });
-  return moments;
+  return moments_of(lattice, lattice.sites(), rewired);
 }
 
 GraphMoments exact_means(const GraphSpec& spec) {
