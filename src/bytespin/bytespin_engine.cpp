@@ -13,7 +13,7 @@ namespace rewise::bytespin {
 BytespinEngine::BytespinEngine(const Graph& graph, const EngineSpec& spec)
     : EngineBase(EngineKind::bytespin, spec, graph.sites(), graph.bonds(),
                  spec.betas.size() * spec.replicas, graph.sites()),
-      plan_(graph, spec),
+      tables_(graph, spec),
       positions_(replicas_) {}
 
 bool BytespinEngine::advance_replicas(
@@ -22,17 +22,18 @@ bool BytespinEngine::advance_replicas(
   if (!in_step()) {
     EngineOptions on_cpu;
     on_cpu.stop = options.stop;
-    return advance_on(make_bytespin_engine(plan_.graph, spec_, on_cpu), schedule, cycles);
+    return advance_on(make_bytespin_engine(tables_.graph, spec_, on_cpu), schedule, cycles);
   }
   EngineBase* self = this;
   return advance_together({&self, 1}, step_seconds_, options.stop, schedule, cycles, run);
 }
 
 void BytespinEngine::check_spins(Bytes spins) const {
-  if (std::any_of(spins.begin(), spins.end(), [&](std::uint8_t s) { return s >= plan_.states; })) {
+  if (std::any_of(spins.begin(), spins.end(),
+                  [&](std::uint8_t s) { return s >= tables_.states; })) {
     throw Error(ExitCode::data,
                 fmt::format("invalid spin in the state of engine 'bytespin' (allowed: 0..{})",
-                            plan_.states - 1));
+                            tables_.states - 1));
   }
 }
 
@@ -68,8 +69,8 @@ bool BytespinEngine::set_position(std::size_t replica, Bytes bytes) {
   static_assert(sizeof(SweepPosition) == 8);
   SweepPosition& position = positions_[replica];
   std::memcpy(&position, bytes.data(), sizeof position);
-  return position.colour < static_cast<std::uint32_t>(plan_.graph.colours()) &&
-         position.done <= plan_.sites;
+  return position.colour < static_cast<std::uint32_t>(tables_.graph.colours()) &&
+         position.done <= tables_.sites;
 }
 
 }  // namespace rewise::bytespin

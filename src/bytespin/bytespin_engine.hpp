@@ -1,5 +1,5 @@
 // The base of the bytespin engine on every device: replicas of one byte per site, in site order,
-// and the plan that they share (plan.hpp).
+// and the tables that they share (graph_tables.hpp).
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "src/bytespin/graph_tables.hpp"
 #include "src/bytespin/local/local.hpp"
-#include "src/bytespin/plan.hpp"
 #include "src/engine/engine_base.hpp"
 
 namespace rewise::bytespin {
+
+// Whether a run needs the engine of interactions/: with couplings, fields or replica exchange.
+inline bool has_interactions(const EngineSpec& spec) {
+  return !spec.model.is_ferromagnet() || spec.exchange;
+}
 
 class BytespinEngine : public EngineBase {
  public:
@@ -19,13 +24,18 @@ class BytespinEngine : public EngineBase {
 
  protected:
   bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
+  // Whether the engine measures sums over clusters: those with couplings, fields or replica
+  // exchange do not.
+  bool sums_clusters() const { return !has_interactions(spec_); }
+  // Throws Error(usage) for a schedule that the model does not allow.
+  virtual void check_schedule(const Schedule&) const {}
   // advance() for engines that step all replicas together. run(schedule, cycles) makes the updates
   // and calls count().
   bool advance_replicas(const EngineOptions& options, const Schedule& schedule,
                         std::uint64_t cycles,
                         const std::function<void(const Schedule&, std::uint64_t)>& run);
 
-  const Plan plan_;
+  const GraphTables tables_;
   std::vector<SweepPosition> positions_;  // [T * R] progress within step step_ + steps_ahead_
 
   void check_spins(Bytes spins) const final;

@@ -17,20 +17,21 @@ RW_HD std::uint32_t count_bits(std::uint32_t word) {
 #endif
 }
 
-// Marks the modified sites and the sites at periodic edges among 32 sites.
-struct SiteGroup {
+// The kinds of 32 sites.
+struct alignas(16) SiteMasks {
   std::uint32_t modified;  // bit: modified
   std::uint32_t edge;      // bit: a lattice neighbour is across the periodic boundary
-  std::uint32_t before;    // modified sites before this group
+  std::uint32_t colour;    // bit: colour 1 of the lattice
+  std::uint32_t before;    // modified sites before these 32
 
-  // Index in graph.modified_sites() of a modified site; `bit` is its bit in the group.
+  // Index in graph.modified_sites() of a modified site; `bit` is its bit in the masks.
   RW_HD std::uint32_t index(std::uint32_t bit) const {
     return before + count_bits(modified & (bit - 1));
   }
 };
 
 // A bond of a modified cell. Three 32-bit words keep a cell within few cache lines.
-struct Entry {
+struct CellBond {
   Site to;
   std::uint32_t slot_low, slot_high;
   RW_HD std::uint64_t slot() const { return std::uint64_t{slot_high} << 32 | slot_low; }

@@ -19,37 +19,37 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
 
 }  // namespace
 
-std::uint64_t DeviceGraph::bytes(const Plan& plan) {
-  return plan.groups.size() * sizeof(SiteGroup) + plan.graph.offsets().size() * 8 +
-         plan.entries.size() * sizeof(Entry) + plan.rewired.size() * sizeof(RewiredSlot) +
-         plan.tables.size() * (2 * std::uint64_t{plan.max_degree} + 2) * 8;
+std::uint64_t DeviceGraph::bytes(const GraphTables& tables) {
+  return tables.site_masks.size() * sizeof(SiteMasks) + tables.graph.offsets().size() * 8 +
+         tables.entries.size() * sizeof(CellBond) + tables.rewired.size() * sizeof(RewiredSlot) +
+         tables.thresholds.size() * (2 * std::uint64_t{tables.max_degree} + 2) * 8;
 }
 
-DeviceGraph::DeviceGraph(const Plan& plan, cudaStream_t stream) : plan_(outline(plan)) {
+DeviceGraph::DeviceGraph(const GraphTables& tables, cudaStream_t stream) : view_(tables.view()) {
   std::vector<Threshold> flip, bond;
   std::vector<std::uint64_t> weight;
-  for (const Tables& tables : plan.tables) {
-    flip.insert(flip.end(), tables.flip.begin(), tables.flip.end());
-    weight.insert(weight.end(), tables.weight.begin(), tables.weight.end());
-    bond.push_back(tables.bond);
+  for (const Thresholds& of : tables.thresholds) {
+    flip.insert(flip.end(), of.flip.begin(), of.flip.end());
+    weight.insert(weight.end(), of.weight.begin(), of.weight.end());
+    bond.push_back(of.bond);
   }
-  // The 64 sites of a word may begin in the last group but one.
-  std::vector<SiteGroup> groups = plan.groups;
-  groups.resize(groups.size() + 2);
-  groups_ = upload(groups, stream);
-  offsets_ = upload(plan.graph.offsets(), stream);
-  entries_ = upload(plan.entries, stream);
-  rewired_ = upload(plan.rewired, stream);
+  // The 64 sites of a word may begin in the last masks but one.
+  std::vector<SiteMasks> site_masks = tables.site_masks;
+  site_masks.resize(site_masks.size() + 2);
+  site_masks_ = upload(site_masks, stream);
+  offsets_ = upload(tables.graph.offsets(), stream);
+  entries_ = upload(tables.entries, stream);
+  rewired_ = upload(tables.rewired, stream);
   flip_ = upload(flip, stream);
   weight_ = upload(weight, stream);
   bond_ = upload(bond, stream);
-  plan_.groups = groups_.data();
-  plan_.offsets = offsets_.data();
-  plan_.entries = entries_.data();
-  plan_.rewired = rewired_.data();
-  plan_.flip = flip_.data();
-  plan_.weight = weight_.data();
-  plan_.bond = bond_.data();
+  view_.site_masks = site_masks_.data();
+  view_.offsets = offsets_.data();
+  view_.entries = entries_.data();
+  view_.rewired = rewired_.data();
+  view_.flip = flip_.data();
+  view_.weight = weight_.data();
+  view_.bond = bond_.data();
 }
 
 }  // namespace rewise::bytespin

@@ -1,10 +1,9 @@
-// Owns a plan's copy on the device.
+// The graph and the thresholds of all temperatures in the memory of a device.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "src/bytespin/device_plan.hpp"
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bytespin {
@@ -12,17 +11,17 @@ namespace rewise::bytespin {
 class DeviceGraph {
  public:
   // Copies to the current device and synchronises with the stream.
-  DeviceGraph(const Plan& plan, cudaStream_t stream);
+  DeviceGraph(const GraphTables& tables, cudaStream_t stream);
 
-  static std::uint64_t bytes(const Plan& plan);
+  static std::uint64_t bytes(const GraphTables& tables);
 
-  const DevicePlan& plan() const { return plan_; }
+  const GraphView& view() const { return view_; }
 
  private:
-  DevicePlan plan_;
-  DeviceBuffer<SiteGroup> groups_;
+  GraphView view_;
+  DeviceBuffer<SiteMasks> site_masks_;
   DeviceBuffer<std::uint64_t> offsets_;
-  DeviceBuffer<Entry> entries_;
+  DeviceBuffer<CellBond> entries_;
   DeviceBuffer<RewiredSlot> rewired_;
   DeviceBuffer<Threshold> flip_, bond_;
   DeviceBuffer<std::uint64_t> weight_;

@@ -37,8 +37,8 @@ using distributed::Transport;
 
 class CpuSubdomain final : public BytespinSubdomain {
  public:
-  CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-               int threads, LabelMethod method);
+  CpuSubdomain(std::shared_ptr<const GraphTables> tables, const EngineSpec& spec,
+               Transport& transport, int threads, LabelMethod method);
 
   std::string device() const override { return "cpu"; }
   int threads() const override { return threads_; }
@@ -59,12 +59,12 @@ class CpuSubdomain final : public BytespinSubdomain {
 
  private:
   std::uint8_t* spins_of(std::uint64_t replica) const {
-    return spins_.get() + replica * plan_->sites;
+    return spins_.get() + replica * tables_->sites;
   }
   void sweep(IndexRange replicas, std::uint64_t step);
   void swendsen_wang(std::uint64_t replica, std::uint64_t step);
-  std::vector<std::vector<LabelPair>> joined_labels(const Tables& tables, const DrawKey& key,
-                                                    const std::uint8_t* spins);
+  std::vector<std::vector<LabelPair>> joined_labels(const Thresholds& thresholds,
+                                                    const DrawKey& key, const std::uint8_t* spins);
   void exchange(IndexRange replicas, int colour);
 
   const int threads_;
@@ -75,20 +75,19 @@ class CpuSubdomain final : public BytespinSubdomain {
   std::vector<Messages> far_messages_;      // as far_
   std::vector<LocalScratch> scratch_;       // [threads]
   std::unique_ptr<SlabClusters> clusters_;  // from the first Swendsen-Wang update on
-  std::vector<JoiningBonds> joining_;       // [ranks] rewired bonds between this rank and another
   std::unique_ptr<std::uint8_t[]> spins_;   // [replicas][sites]
 };
 
-CpuSubdomain::CpuSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+CpuSubdomain::CpuSubdomain(std::shared_ptr<const GraphTables> tables, const EngineSpec& spec,
                            Transport& transport, int threads, LabelMethod method)
-    : BytespinSubdomain(std::move(plan), spec, transport, 1),
+    : BytespinSubdomain(std::move(tables), spec, transport, 1),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
       label_method_(method),
       far_messages_(far_.size()),
       scratch_(static_cast<std::size_t>(threads_)),
-      spins_(std::make_unique_for_overwrite<std::uint8_t[]>(replicas_ * plan_->sites)) {
+      spins_(std::make_unique_for_overwrite<std::uint8_t[]>(replicas_ * tables_->sites)) {
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
-    start_spins(*plan_, spec.seed, static_cast<std::uint32_t>(replica),
+    start_spins(*tables_, spec.seed, static_cast<std::uint32_t>(replica),
                 starts_hot(spec.start, static_cast<std::uint32_t>(replica % spec.replicas)),
                 own_.first, own_.last, spins_of(replica));
   }
@@ -131,7 +130,7 @@ void CpuSubdomain::exchange(IndexRange replicas, int colour) {
 }
 
 void CpuSubdomain::sweep(IndexRange replicas, std::uint64_t step) {
-  const std::uint64_t length = plan_->lattice.extent[0];
+  const std::uint64_t length = tables_->lattice.extent[0];
   const std::uint64_t first = own_.first / length, rows = own_.size() / length;
   const std::uint64_t parts = std::min(rows, static_cast<std::uint64_t>(threads_));
   for (int colour = 0; colour < 2; ++colour) {
@@ -140,7 +139,7 @@ void CpuSubdomain::sweep(IndexRange replicas, std::uint64_t step) {
       const std::uint64_t replica = k / parts, part = k % parts;
       const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
                         static_cast<std::uint32_t>(step)};
-      local_rows(*plan_, plan_->tables[replica / spec_.replicas], spec_.local, key, colour,
+      local_rows(*tables_, tables_->thresholds[replica / spec_.replicas], spec_.local, key, colour,
                  first + rows * part / parts, first + rows * (part + 1) / parts,
                  scratch_[static_cast<std::size_t>(omp_get_thread_num())], spins_of(replica));
     }
@@ -162,34 +161,27 @@ void CpuSubdomain::advance(const AdvanceOrder& what) {
 
 // Pairs of labels that bonds between slabs join, by the rank of the other label: lattice bonds to
 // the next slab, and rewired bonds whose end a is here.
-std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& tables,
+std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Thresholds& thresholds,
                                                                 const DrawKey& key,
                                                                 const std::uint8_t* spins) {
-  std::vector<Site> first_labels(plane_), next_labels(plane_);
+  std::vector<Site> labels;
   for (std::uint64_t k = 0; k < plane_; ++k) {
-    first_labels[k] = clusters_->label_of(static_cast<Site>(own_.first + k));
+    labels.push_back(clusters_->label_of(static_cast<Site>(own_.first + k)));
   }
-  transport_.post_receive(next_rank(), kLabels, bytes_of(next_labels));
-  transport_.post_send(previous_rank(), kLabels, bytes_of(first_labels));
-  std::vector<std::vector<Site>> outgoing(joining_.size()), incoming(joining_.size());
-  for (std::size_t r = 0; r < joining_.size(); ++r) {
-    for (const RewiredSlot& bond : joining_[r].to) {
-      incoming[r].push_back(clusters_->label_of(bond.b));
-    }
-    outgoing[r].resize(joining_[r].from.size());
-    const auto rank = static_cast<int>(r);
-    if (!outgoing[r].empty()) transport_.post_receive(rank, kFarLabels, bytes_of(outgoing[r]));
-    if (!incoming[r].empty()) transport_.post_send(rank, kFarLabels, bytes_of(incoming[r]));
+  for (const JoiningBonds& with : joining()) {
+    for (const RewiredSlot& bond : with.to) labels.push_back(clusters_->label_of(bond.b));
   }
-  transport_.wait();
-  std::vector<std::vector<LabelPair>> edges(joining_.size());
-  clusters_->join_to_next_slab(spins, next_labels, edges[static_cast<std::size_t>(next_rank())]);
-  for (std::size_t r = 0; r < joining_.size(); ++r) {
-    for (std::size_t k = 0; k < outgoing[r].size(); ++k) {
-      const RewiredSlot& bond = joining_[r].from[k];
+  const std::vector<Site> far_labels = exchange_labels(labels);
+  std::vector<std::vector<LabelPair>> edges(joining().size());
+  clusters_->join_to_next_slab(spins, std::span(far_labels).first(plane_),
+                               edges[static_cast<std::size_t>(next_rank())]);
+  const Site* far_label = far_labels.data() + plane_;
+  for (std::size_t r = 0; r < edges.size(); ++r) {
+    for (const RewiredSlot& bond : joining()[r].from) {
+      const Site label = *far_label++;
       if (spins[bond.a] != spins[bond.b]) continue;
-      if (!is_below(slot_draw(key, Stream::bytespin_bond, bond.slot), tables.bond)) continue;
-      edges[r].push_back({clusters_->label_of(bond.a), outgoing[r][k]});
+      if (!is_below(slot_draw(key, Stream::bytespin_bond, bond.slot), thresholds.bond)) continue;
+      edges[r].push_back({clusters_->label_of(bond.a), label});
     }
   }
   return edges;
@@ -197,16 +189,13 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Tables& ta
 
 void CpuSubdomain::swendsen_wang(std::uint64_t replica, std::uint64_t step) {
   if (!clusters_) {
-    clusters_ = std::make_unique<SlabClusters>(*plan_, own_.first, own_.last,
-                                               static_cast<std::uint32_t>(own_.size() / plane_),
-                                               label_method_);
-    joining_ = joining_bonds();
+    clusters_ = std::make_unique<SlabClusters>(*tables_, own_, plane_, label_method_);
   }
-  const Tables& tables = plan_->tables[replica / spec_.replicas];
+  const Thresholds& thresholds = tables_->thresholds[replica / spec_.replicas];
   const DrawKey key{spec_.seed, static_cast<std::uint32_t>(replica),
                     static_cast<std::uint32_t>(step)};
-  clusters_->label(tables, key, spins_of(replica));
-  std::vector<std::vector<LabelPair>> edges = joined_labels(tables, key, spins_of(replica));
+  clusters_->label(thresholds, key, spins_of(replica));
+  std::vector<std::vector<LabelPair>> edges = joined_labels(thresholds, key, spins_of(replica));
   std::vector<LabelPair> united;
   if (label_method_ == LabelMethod::kalentev) {
     united = relax(std::move(edges));
@@ -221,115 +210,68 @@ void CpuSubdomain::swendsen_wang(std::uint64_t replica, std::uint64_t step) {
 }
 
 void CpuSubdomain::count(std::span<std::uint64_t> sums) {
-  const std::uint64_t each = 1 + plan_->states;
+  const std::uint64_t each = 1 + tables_->states;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
-    count_rows(*plan_, spins_of(replica), own_.first, own_.last,
-               sums.subspan(replica * each, each));
+    count_spins(*tables_, spins_of(replica), own_.first, own_.last,
+                sums.subspan(replica * each, each));
   }
 }
 
-// The part of a graph that a rank needs: the rewired bonds that end in its slab or were removed
-// there. Cells beyond the slab may lack neighbours; they are not used.
-
-// The ranks that need a plane: a contiguous range, from first_ to last_.
-class NearRanks {
- public:
-  NearRanks(const GraphSpec& spec, int ranks)
-      : lattice_(Lattice::make(spec.extents)),
-        plane_(lattice_.sites() / spec.extents.back()),
-        first_(spec.extents.back(), ranks),
-        last_(spec.extents.back(), -1) {
-    // An upper bound: slabs on CUDA devices end at tile borders, fewer planes than this from the
-    // ends that planes_of() gives.
-    constexpr std::uint64_t kTilePlanes = 64;
-    const std::uint64_t planes = first_.size();
-    for (int rank = 0; rank < ranks; ++rank) {
-      const IndexRange own = planes_of(planes, rank, ranks);
-      const std::uint64_t end = std::min(own.last + kTilePlanes, planes);
-      for (std::uint64_t z = own.first - std::min(own.first, kTilePlanes); z < end; ++z) {
-        first_[z] = std::min(first_[z], rank);
-        last_[z] = rank;
-      }
-    }
-  }
-
-  const Lattice& lattice() const { return lattice_; }
-  // Calls f(rank), possibly more than once per rank.
-  template <class F>
-  void for_each(const RewiredBond& r, const F& f) const {
-    const auto of_site = [&](Site site) {
-      const std::uint64_t z = site / plane_;
-      for (int rank = first_[z]; rank <= last_[z]; ++rank) f(rank);
-    };
-    of_site(r.a);
-    of_site(r.b);
-    if (r.bond >= lattice_.bonds()) return;
-    of_site(lattice_.home_a(r.bond));
-    of_site(lattice_.home_b(r.bond));
-  }
-
- private:
-  const Lattice lattice_;
-  const std::uint64_t plane_;
-  std::vector<int> first_, last_;  // [planes]
-};
-
-// Rank 0, which has the whole graph, keeps its own part and sends the others theirs, in batches.
-Graph own_graph(const Graph& graph, int ranks) {
-  const NearRanks near(graph.spec(), ranks);
-  std::vector<RewiredBond> some;
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    bool own = false;
-    near.for_each(r, [&](int rank) { own = own || rank == 0; });
-    if (own) some.push_back(r);
-  }
-  return Graph::part(near.lattice(), std::move(some), graph.spec(), graph.bonds());
-}
-
-constexpr std::size_t kBondsAtOnce = 1u << 16;
-
-void send_bonds(const Graph& graph, Transport& transport) {
-  const NearRanks near(graph.spec(), transport.size());
-  std::vector<std::vector<RewiredBond>> some(static_cast<std::size_t>(transport.size()));
-  std::vector<Bond> sent(some.size(), ~Bond{0});  // the last bond sent to each rank
-  const auto send = [&](std::size_t rank) {
-    std::uint64_t count = some[rank].size();
-    transport.post_send(static_cast<int>(rank), kBonds, bytes_of(std::span(&count, 1)));
-    if (count > 0) {
-      transport.post_send(static_cast<int>(rank), kBonds, bytes_of(some[rank]));
-    }
-    transport.wait();
-    some[rank].clear();
+// The rewired bonds that a rank needs: those that end in its slab or were removed there. Cells
+// beyond the slab may lack neighbours; they are not used.
+std::vector<RewiredBond> bonds_of_rank(std::span<const RewiredBond> bonds, const GraphSpec& spec,
+                                       int rank, int ranks) {
+  // An upper bound: slabs on CUDA devices end at tile borders, fewer planes than this from the ends
+  // that planes_of() gives.
+  constexpr std::uint64_t kTilePlanes = 64;
+  const Lattice lattice = Lattice::make(spec.extents);
+  const std::uint64_t plane = lattice.sites() / spec.extents.back();
+  const IndexRange own = planes_of(spec.extents.back(), rank, ranks);
+  const auto is_near = [&](Site site) {
+    return site / plane + kTilePlanes >= own.first && site / plane < own.last + kTilePlanes;
   };
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    near.for_each(r, [&](int to) {
-      const auto rank = static_cast<std::size_t>(to);
-      if (to == 0 || sent[rank] == r.bond) return;
-      sent[rank] = r.bond;
-      some[rank].push_back(r);
-      if (some[rank].size() == kBondsAtOnce) send(rank);
-    });
+  std::vector<RewiredBond> needed;
+  for (const RewiredBond& r : bonds) {
+    const bool replaces = r.bond < lattice.bonds();
+    if (is_near(r.a) || is_near(r.b) ||
+        (replaces && (is_near(lattice.home_a(r.bond)) || is_near(lattice.home_b(r.bond))))) {
+      needed.push_back(r);
+    }
   }
-  for (std::size_t rank = 1; rank < some.size(); ++rank) {
-    if (!some[rank].empty()) send(rank);
-    send(rank);  // an empty message marks the end
+  return needed;
+}
+
+Graph graph_of_rank_0(const Graph& graph, int ranks) {
+  return Graph::part(Lattice::make(graph.spec().extents),
+                     bonds_of_rank(graph.rewired_bonds(), graph.spec(), 0, ranks), graph.spec(),
+                     graph.bonds());
+}
+
+// Rank 0, which has the whole graph, sends all bonds to all ranks, in batches. An empty batch marks
+// the end.
+void send_bonds(const Graph& graph, Transport& transport) {
+  constexpr std::size_t kBondsAtOnce = 1u << 16;
+  auto rest = graph.rewired_bonds();
+  for (bool more = true; more;) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(rest.data());
+    const std::size_t count = std::min(kBondsAtOnce, rest.size());
+    transport.broadcast(std::vector<std::uint8_t>(first, first + count * sizeof(RewiredBond)));
+    rest = rest.subspan(count);
+    more = count > 0;
   }
 }
 
 // Receives all messages even if memory runs out, so that rank 0 can receive the error afterwards.
-std::vector<RewiredBond> receive_bonds(Transport& transport) {
-  std::vector<RewiredBond> all, some(kBondsAtOnce);
+std::vector<RewiredBond> receive_bonds(const GraphSpec& spec, Transport& transport) {
+  std::vector<RewiredBond> all;
   bool fits = true;
   for (;;) {
-    std::uint64_t count = 0;
-    transport.post_receive(0, kBonds, bytes_of(std::span(&count, 1)));
-    transport.wait();
-    if (count == 0) break;
-    transport.post_receive(0, kBonds, bytes_of(std::span(some).first(count)));
-    transport.wait();
+    const auto some = values_of<RewiredBond>(transport.broadcast(std::vector<std::uint8_t>()));
+    if (some.empty()) break;
     try {
-      if (fits) all.insert(all.end(), some.begin(), some.begin() + static_cast<long>(count));
+      const auto own = bonds_of_rank(some, spec, transport.rank(), transport.size());
+      if (fits) all.insert(all.end(), own.begin(), own.end());
     } catch (const std::bad_alloc&) {
       fits = false;
     }
@@ -360,15 +302,16 @@ struct SubdomainSpec {
   }
 };
 
-std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const Plan> plan,
+std::unique_ptr<BytespinSubdomain> make_subdomain(std::shared_ptr<const GraphTables> tables,
                                                   const EngineSpec& spec, Transport& transport,
                                                   LabelMethod label, bool cuda,
                                                   const EngineOptions& options) {
   if (!cuda) {
-    return std::make_unique<CpuSubdomain>(std::move(plan), spec, transport, options.threads, label);
+    return std::make_unique<CpuSubdomain>(std::move(tables), spec, transport, options.threads,
+                                          label);
   }
 #if defined(REWISE_HAVE_CUDA)
-  return make_cuda_subdomain(std::move(plan), spec, transport, label, options.device);
+  return make_cuda_subdomain(std::move(tables), spec, transport, label, options.device);
 #else
   no_cuda();
 #endif
@@ -381,7 +324,7 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
   DistributedEngine(Transport& transport, const Graph& graph, const EngineSpec& spec,
                     const EngineOptions& options,
                     std::unique_ptr<FollowerThreads> followers = nullptr)
-      : RankGraph{own_graph(graph, transport.size())},
+      : RankGraph{graph_of_rank_0(graph, transport.size())},
         BytespinEngine(of_rank, spec),
         followers_(std::move(followers)),
         options_(options),
@@ -391,8 +334,9 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
                                           options.device >= 0}),
                     [&](std::span<const std::uint8_t>) {
                       send_bonds(graph, transport);
-                      const std::shared_ptr<const Plan> plan(std::shared_ptr<void>(), &plan_);
-                      auto own = make_subdomain(plan, spec_, transport, options.methods.label,
+                      const std::shared_ptr<const GraphTables> tables(std::shared_ptr<void>(),
+                                                                      &tables_);
+                      auto own = make_subdomain(tables, spec_, transport, options.methods.label,
                                                 options.device >= 0, options);
                       own_ = own.get();
                       return own;
@@ -443,9 +387,9 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
     const std::vector<std::uint64_t> sums = subdomains_.count();
     std::vector<unsigned long long> unequal(replicas_), most(replicas_);
     for (std::size_t replica = 0; replica < replicas_; ++replica) {
-      const auto of = std::span(sums).subspan(replica * (1 + plan_.states), 1 + plan_.states);
+      const auto of = std::span(sums).subspan(replica * (1 + tables_.states), 1 + tables_.states);
       unequal[replica] = of[0];
-      most[replica] = plan_.potts ? *std::max_element(of.begin() + 1, of.end()) : of[2];
+      most[replica] = largest_count(tables_, of);
     }
     fill_observation(unequal.data(), most.data(), out);
     work_.measure_seconds += now() - begin;
@@ -500,15 +444,16 @@ std::unique_ptr<Subdomain> make_bytespin_subdomain(std::span<const std::uint8_t>
   const auto settings = read_spec<SubdomainSpec>(bytes);
   struct Part {
     Part(const SubdomainSpec& settings, Transport& transport)
-        : graph(Graph::part(Lattice::make(settings.graph.extents), receive_bonds(transport),
-                            settings.graph, settings.bonds)),
-          plan(graph, settings.spec) {}
+        : graph(Graph::part(Lattice::make(settings.graph.extents),
+                            receive_bonds(settings.graph, transport), settings.graph,
+                            settings.bonds)),
+          tables(graph, settings.spec) {}
     const Graph graph;
-    const Plan plan;
+    const GraphTables tables;
   };
   const auto part = std::make_shared<const Part>(settings, transport);
-  return make_subdomain(std::shared_ptr<const Plan>(part, &part->plan), settings.spec, transport,
-                        settings.label, settings.cuda, options(settings.cuda));
+  return make_subdomain(std::shared_ptr<const GraphTables>(part, &part->tables), settings.spec,
+                        transport, settings.label, settings.cuda, options(settings.cuda));
 }
 
 std::unique_ptr<Engine> make_distributed_bytespin_engine(Transport& transport, const Graph& graph,

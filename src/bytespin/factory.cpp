@@ -1,12 +1,56 @@
-// The factory of the bytespin engine, and its estimates of memory and time.
+// How the bytespin engine is made, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "src/base/error.hpp"
+#include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/distributed_engine.hpp"
+#include "src/bytespin/engine_cpu.hpp"
+#include "src/bytespin/interactions/interaction_engine.hpp"
 #include "src/bytespin/methods.hpp"
+#include "src/cuda/devices.hpp"
+#if defined(REWISE_HAVE_CUDA)
+#include "src/bytespin/engine_cuda.hpp"
+#endif
 
 namespace rewise {
+
+std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
+                                             const EngineOptions& options) {
+  check_spec(graph, spec);
+  const UpdateMethods& methods = options.methods;
+  tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
+  if (options.threads < 0) {
+    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
+                                             options.threads));
+  }
+  const bool interacting = bytespin::has_interactions(spec), several = !options.devices.empty();
+  if (interacting && several) {
+    throw Error(
+        ExitCode::usage,
+        "several devices cannot share replicas with couplings, fields or replica exchange (use one "
+        "device)");
+  }
+  if (options.device >= 0 || several) {
+#if defined(REWISE_HAVE_CUDA)
+    if (interacting) return bytespin::make_interaction_cuda_engine(graph, spec, options);
+    if (several) return make_bytespin_on_threads(graph, spec, options);
+    return bytespin::make_cuda_engine(graph, spec, options);
+#else
+    no_cuda();
+#endif
+  }
+  if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);
+  if (const std::string why = bytespin::kMethods.why_not(methods, false, false); !why.empty()) {
+    throw Error(ExitCode::usage, why);
+  }
+  if (interacting) return bytespin::make_interaction_engine(graph, spec, options);
+  return std::make_unique<bytespin::CpuEngine>(graph, spec, options);
+}
+
 namespace {
 
 double working(const EngineLoad& load, double threads) {
@@ -26,8 +70,7 @@ double working(const EngineLoad& load, double threads) {
 EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const GraphSizes& s = load.graph;
   const double state = spin_bytes(EngineKind::bytespin, load);
-  const double derived =
-      12 * s.ends + 0.375 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
+  const double derived = 12 * s.ends + 0.5 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
   if (load.has_interactions) {
     // Couplings, fields and the sites by colour; per update in progress a queue, trees and marks.
     const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;

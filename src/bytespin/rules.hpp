@@ -35,10 +35,14 @@ RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
 struct DrawKey {
   std::uint64_t seed;
   std::uint32_t replica, step;
+
+  RW_HD Words4 words(Stream stream, std::uint64_t item) const {
+    return random_words(seed, stream, item, replica, 0, step);
+  }
 };
 
 RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t slot) {
-  return slot_word(random_words(key.seed, stream, slot_item(slot), key.replica, 0, key.step), slot);
+  return slot_word(key.words(stream, slot_item(slot)), slot);
 }
 
 // Slots of bonds. For an imported graph (dim 0) the slot is the bond's index.
@@ -88,6 +92,9 @@ RW_HD std::uint32_t bit_item(Site site) { return site >> 7; }
 RW_HD std::uint32_t bit_of(const Words4& words, Site site) {
   return words.w[(site >> 5) & 3u] >> (site & 31u) & 1u;
 }
+RW_HD std::uint32_t bit_draw(const DrawKey& key, Stream stream, Site site) {
+  return bit_of(key.words(stream, bit_item(site)), site);
+}
 
 // Potts: a state other than `old`, or any state, from one random word (bias below q / 2^32).
 RW_HD std::uint8_t other_state(std::uint32_t word, std::uint32_t old, std::uint32_t q) {
@@ -98,6 +105,23 @@ RW_HD std::uint8_t any_state(std::uint32_t word, std::uint32_t q) {
   return static_cast<std::uint8_t>((std::uint64_t{word} * q) >> 32);
 }
 
+// The spin of a random start. `key`: of step 0.
+RW_HD std::uint8_t start_spin(const DrawKey& key, Site site, bool potts, std::uint32_t q) {
+  if (potts) return any_state(slot_draw(key, Stream::bytespin_start, site), q);
+  return static_cast<std::uint8_t>(bit_draw(key, Stream::bytespin_start, site));
+}
+
+// Swendsen-Wang: the draw of a cluster, addressed by its smallest site. Ising: 1 if the cluster
+// flips; Potts: its new state.
+RW_HD std::uint8_t cluster_draw(const DrawKey& key, Site smallest, bool potts, std::uint32_t q) {
+  if (potts) return any_state(slot_draw(key, Stream::bytespin_flip, smallest), q);
+  return static_cast<std::uint8_t>(bit_draw(key, Stream::bytespin_flip, smallest));
+}
+
+// The random words of a Wolff update; with tiles, of the seed of one tile (few_cluster.hpp).
+RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile = 0) {
+  return key.words(Stream::bytespin_seed, tile);
+}
 // The seed site of a Wolff cluster.
 RW_HD Site wolff_seed(const Words4& words, std::uint64_t sites) {
   return uniform_below(word64(words, 0), static_cast<std::uint32_t>(sites));

@@ -8,13 +8,6 @@
 namespace rewise::bytespin {
 namespace {
 
-template <class T>
-std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::copy_n(bytes.begin(), values.size() * sizeof(T), bytes_of(values).begin());
-  return values;
-}
-
 // Maps sites to ranks.
 int rank_of(const Subdomain& subdomain, Site site) {
   int rank = 0;
@@ -24,14 +17,15 @@ int rank_of(const Subdomain& subdomain, Site site) {
 
 }  // namespace
 
-BytespinSubdomain::BytespinSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
-                                     distributed::Transport& transport, std::uint32_t thickness)
-    : plan_(std::move(plan)),
+BytespinSubdomain::BytespinSubdomain(std::shared_ptr<const GraphTables> tables,
+                                     const EngineSpec& spec, distributed::Transport& transport,
+                                     std::uint32_t thickness)
+    : tables_(std::move(tables)),
       spec_(spec),
       transport_(transport),
       replicas_(spec.betas.size() * spec.replicas),
-      all_planes_(plan_->lattice.extent[static_cast<unsigned>(plan_->lattice.dim - 1)]),
-      plane_(plan_->sites / all_planes_),
+      all_planes_(tables_->lattice.extent[static_cast<unsigned>(tables_->lattice.dim - 1)]),
+      plane_(tables_->sites / all_planes_),
       thickness_(thickness),
       own_(part(transport.rank())),
       far_(far_ends()),
@@ -48,7 +42,7 @@ IndexRange BytespinSubdomain::part(int rank) const {
 // exchanged completely; and the cells themselves, which that rank also lists as neighbours of its
 // own.
 std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
-  const Graph& graph = plan_->graph;
+  const Graph& graph = tables_->graph;
   std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
   const auto in_halo = [&](Site site, IndexRange of) {
     const std::uint64_t plane = site / plane_ * plane_;
@@ -63,8 +57,8 @@ std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
       if (has(end)) continue;
       const int rank = rank_of(*this, end);
       FarSites& other = far[static_cast<std::size_t>(rank)];
-      if (!in_halo(end, own_)) other.received[plan_->lattice.colour(end)].push_back(end);
-      if (!in_halo(site, part(rank))) other.sent[plan_->lattice.colour(site)].push_back(site);
+      if (!in_halo(end, own_)) other.received[tables_->lattice.colour(end)].push_back(end);
+      if (!in_halo(site, part(rank))) other.sent[tables_->lattice.colour(site)].push_back(site);
     }
   }
   for (int rank = 0; rank < transport_.size(); ++rank) {
@@ -83,26 +77,53 @@ std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
   return some;
 }
 
-std::vector<BytespinSubdomain::JoiningBonds> BytespinSubdomain::joining_bonds() const {
-  std::vector<JoiningBonds> joining(static_cast<std::size_t>(transport_.size()));
-  for (const RewiredSlot& r : plan_->rewired) {
+const std::vector<BytespinSubdomain::JoiningBonds>& BytespinSubdomain::joining() {
+  if (!joining_.empty()) return joining_;
+  joining_.resize(static_cast<std::size_t>(transport_.size()));
+  for (const RewiredSlot& r : tables_->rewired) {
     if (has(r.a) == has(r.b)) continue;
-    JoiningBonds& other = joining[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
-    if (has(r.a)) {
-      other.from.push_back(r);
-    } else {
-      other.to.push_back(r);
-    }
+    JoiningBonds& other = joining_[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
+    (has(r.a) ? other.from : other.to).push_back(r);
   }
   // Both ranks use this order.
   const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
     return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
   };
-  for (JoiningBonds& other : joining) {
+  for (JoiningBonds& other : joining_) {
     std::sort(other.from.begin(), other.from.end(), by_a);
     std::sort(other.to.begin(), other.to.end(), by_a);
   }
-  return joining;
+  return joining_;
+}
+
+std::vector<RewiredSlot> BytespinSubdomain::incoming() {
+  std::vector<RewiredSlot> all;
+  for (const auto& [from, to] : joining()) all.insert(all.end(), to.begin(), to.end());
+  return all;
+}
+
+std::vector<RewiredSlot> BytespinSubdomain::outgoing() {
+  std::vector<RewiredSlot> all;
+  for (const auto& [from, to] : joining()) all.insert(all.end(), from.begin(), from.end());
+  return all;
+}
+
+std::vector<Site> BytespinSubdomain::exchange_labels(std::vector<Site> labels) {
+  std::vector<Site> far_labels(plane_ + outgoing().size());
+  auto sent = std::span(labels), received = std::span(far_labels);
+  const auto exchange = [&](int to, int from, int tag, std::size_t out, std::size_t in) {
+    if (in > 0) transport_.post_receive(from, tag, bytes_of(received.first(in)));
+    if (out > 0) transport_.post_send(to, tag, bytes_of(sent.first(out)));
+    sent = sent.subspan(out);
+    received = received.subspan(in);
+  };
+  exchange(previous_rank(), next_rank(), kLabels, plane_, plane_);
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    const JoiningBonds& with = joining_[static_cast<std::size_t>(rank)];
+    exchange(rank, rank, kFarLabels, with.to.size(), with.from.size());
+  }
+  transport_.wait();
+  return far_labels;
 }
 
 std::vector<LabelPair> BytespinSubdomain::unite(std::vector<LabelPair> edges) {

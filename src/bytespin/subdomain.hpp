@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/bytespin/swendsen_wang/slab_clusters.hpp"
 #include "src/engine/subdomain.hpp"
 #include "src/label/cluster_sums.hpp"
@@ -18,19 +18,26 @@
 namespace rewise::bytespin {
 
 // Message tags: planes sent to the next and to the previous rank, far ends, the labels of planes
-// and of far ends, pairs of labels, passes of relax(), and the rewired bonds of a rank's graph.
+// and of far ends, pairs of labels, and passes of relax().
 inline constexpr int kToNext = distributed::kFirstTag, kToPrevious = distributed::kFirstTag + 1,
                      kFar = distributed::kFirstTag + 2, kLabels = distributed::kFirstTag + 3,
                      kFarLabels = distributed::kFirstTag + 4, kEdges = distributed::kFirstTag + 5,
-                     kPass = distributed::kFirstTag + 6, kBonds = distributed::kFirstTag + 7;
+                     kPass = distributed::kFirstTag + 6;
 
 using distributed::bytes_of;
+
+template <class T>
+std::vector<T> values_of(std::span<const std::uint8_t> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::copy_n(bytes.begin(), values.size() * sizeof(T), bytes_of(values).begin());
+  return values;
+}
 
 class BytespinSubdomain : public Subdomain {
  public:
   std::uint64_t replicas() const final { return replicas_; }
   // Per replica: bonds between unequal spins, and the sites in each state.
-  std::uint64_t sums() const final { return replicas_ * (1 + plan_->states); }
+  std::uint64_t sums() const final { return replicas_ * (1 + tables_->states); }
   IndexRange part(int rank) const final;
   // The reason why the ranks cannot make Swendsen-Wang updates together, or an empty string.
   virtual std::string why_no_clusters() const { return ""; }
@@ -41,7 +48,7 @@ class BytespinSubdomain : public Subdomain {
 
  protected:
   // Slabs are cut at multiples of `thickness` planes; the last slab may have fewer.
-  BytespinSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+  BytespinSubdomain(std::shared_ptr<const GraphTables> tables, const EngineSpec& spec,
                     distributed::Transport& transport, std::uint32_t thickness);
 
   int previous_rank() const {
@@ -51,9 +58,9 @@ class BytespinSubdomain : public Subdomain {
   // First sites of the previous rank's last plane and of the next rank's first plane, where
   // [first, last) are the slab's sites.
   std::uint64_t previous_plane(std::uint64_t first) const {
-    return (first + plan_->sites - plane_) % plan_->sites;
+    return (first + tables_->sites - plane_) % tables_->sites;
   }
-  std::uint64_t next_plane(std::uint64_t last) const { return last % plan_->sites; }
+  std::uint64_t next_plane(std::uint64_t last) const { return last % tables_->sites; }
   bool has(Site site) const { return site >= own_.first && site < own_.last; }
 
   // Sites of either colour that are sent to, or received from, another rank; both use this order.
@@ -66,7 +73,15 @@ class BytespinSubdomain : public Subdomain {
     std::vector<RewiredSlot> from;  // a is here
     std::vector<RewiredSlot> to;    // b is here; the other rank requests them
   };
-  std::vector<JoiningBonds> joining_bonds() const;  // [ranks]
+  const std::vector<JoiningBonds>& joining();  // [ranks], made by the first call
+  // joining() of all ranks, one after the other.
+  std::vector<RewiredSlot> incoming();
+  std::vector<RewiredSlot> outgoing();
+
+  // Exchanges labels with other ranks. `labels`: of the first plane, then of the ends b of
+  // incoming(). Returns the labels of the first plane of the next slab, then of the ends b of
+  // outgoing().
+  std::vector<Site> exchange_labels(std::vector<Site> labels);
 
   // Collects the pairs of labels that bonds between slabs join from all ranks; `edges` are those of
   // this rank. Returns, on every rank, each of these labels with the smallest label of its cluster.
@@ -82,7 +97,7 @@ class BytespinSubdomain : public Subdomain {
   void sum_up(std::uint64_t replica, const SlabClusters::Sums& own,
               const std::vector<LabelPair>& parts);
 
-  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const GraphTables> tables_;
   const EngineSpec spec_;
   distributed::Transport& transport_;
   const std::uint64_t replicas_, all_planes_, plane_;  // sites of a plane
@@ -93,6 +108,7 @@ class BytespinSubdomain : public Subdomain {
  private:
   std::vector<FarSites> far_ends() const;
 
+  std::vector<JoiningBonds> joining_;
   std::vector<ClusterSums> cluster_sums_;  // [replicas]
   std::uint64_t passes_ = 0;
 };
@@ -100,7 +116,7 @@ class BytespinSubdomain : public Subdomain {
 #if defined(REWISE_HAVE_CUDA)
 // On a CUDA device, which several ranks may share. Throws Error(device) if there is no such device
 // or its memory is too small.
-std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const Plan> plan,
+std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const GraphTables> tables,
                                                        const EngineSpec& spec,
                                                        distributed::Transport& transport,
                                                        LabelMethod method, int device);

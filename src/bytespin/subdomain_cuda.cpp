@@ -38,8 +38,8 @@
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
 #include "src/bytespin/subdomain.hpp"
+#include "src/bytespin/swendsen_wang/slab_borders_cuda.hpp"
 #include "src/bytespin/swendsen_wang/slab_labels_cuda.hpp"
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
 #include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
@@ -59,20 +59,20 @@ std::uint32_t tile_planes(const Lattice& lattice) {
 
 // Slab borders are multiples of this number of planes: the height of a tile for Swendsen-Wang
 // updates by FusedSwendsenWang, if there are enough tiles for all ranks, else 1.
-std::uint32_t thickness_of(const Plan& plan, const EngineSpec& spec, LabelMethod method,
+std::uint32_t thickness_of(const GraphTables& tables, const EngineSpec& spec, LabelMethod method,
                            int ranks) {
   if (method == LabelMethod::kalentev) return 1;
-  const std::uint32_t tile = tile_planes(plan.lattice);
-  const std::uint32_t planes = plan.lattice.extent[static_cast<unsigned>(plan.lattice.dim - 1)];
-  const bool fits = FusedSwendsenWang::takes(outline(plan)) &&
+  const std::uint32_t tile = tile_planes(tables.lattice);
+  const std::uint32_t planes = tables.lattice.extent[static_cast<unsigned>(tables.lattice.dim - 1)];
+  const bool fits = FusedSwendsenWang::takes(tables.view()) &&
                     (planes + tile - 1) / tile >= static_cast<std::uint32_t>(ranks);
   return spec.cluster == ClusterUpdate::swendsen_wang && fits ? tile : 1;
 }
 
 class CudaSubdomain final : public BytespinSubdomain {
  public:
-  CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec, Transport& transport,
-                LabelMethod method, int device);
+  CudaSubdomain(std::shared_ptr<const GraphTables> tables, const EngineSpec& spec,
+                Transport& transport, LabelMethod method, int device);
   ~CudaSubdomain() override {
     device_.finish();
     cudaStreamSynchronize(urgent_.get());
@@ -114,7 +114,6 @@ class CudaSubdomain final : public BytespinSubdomain {
   void prepare_clusters();
   void cluster_updates(std::uint64_t step, std::uint64_t updates);
   void label_updates(std::uint64_t step, std::uint64_t updates);
-  std::vector<Site> far_labels(std::uint64_t replica);
   void cluster_batch(std::uint64_t step, std::uint32_t updates);
   void join_slabs(std::uint64_t replica, std::uint32_t update);
   RankEnds exchange_ends();
@@ -161,12 +160,11 @@ class CudaSubdomain final : public BytespinSubdomain {
 
   // Clusters
   std::unique_ptr<FusedSwendsenWang> fused_;
-  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for `kalentev`, with joining_ only
-  std::vector<JoiningBonds> joining_;            // [ranks]
+  std::unique_ptr<SlabLabelsCuda> slab_labels_;  // for `kalentev`
   SlabBorders slab_;
   DeviceBuffer<RewiredSlot> inside_, incoming_, outgoing_;  // inside_: both ends here
   DeviceBuffer<std::uint32_t> incoming_places_;
-  DevicePlan joined_;  // with the bonds of inside_ only
+  GraphView joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
   DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
   DeviceBuffer<unsigned long long> pairs_,
@@ -199,13 +197,14 @@ class CudaSubdomain final : public BytespinSubdomain {
   std::unique_ptr<DeviceMessages> messages_;  // the last member, so it is destroyed first
 };
 
-CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec& spec,
+CudaSubdomain::CudaSubdomain(std::shared_ptr<const GraphTables> tables, const EngineSpec& spec,
                              Transport& transport, LabelMethod method, int device)
-    : BytespinSubdomain(plan, spec, transport, thickness_of(*plan, spec, method, transport.size())),
+    : BytespinSubdomain(tables, spec, transport,
+                        thickness_of(*tables, spec, method, transport.size())),
       method_(method),
       device_(device),
-      stride_(replica_stride(plan_->sites)),
-      lattice_(plan_->lattice),
+      stride_(replica_stride(tables_->sites)),
+      lattice_(tables_->lattice),
       urgent_(CudaStream::urgent()) {
   check_memory();
   const auto planes = [&](std::uint64_t sites) {
@@ -213,19 +212,21 @@ CudaSubdomain::CudaSubdomain(std::shared_ptr<const Plan> plan, const EngineSpec&
   };
   const DevicePart part{planes(own_.first), static_cast<std::uint32_t>(all_planes_),
                         planes(own_.size()), true};
-  graph_ = std::make_unique<DeviceGraph>(*plan_, stream());
+  graph_ = std::make_unique<DeviceGraph>(*tables_, stream());
   spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride_);
   spins_.clear(stream());
-  measured_ = DeviceBuffer<unsigned long long>(replicas_ *
-                                               (1 + measured_counts(plan_->potts, plan_->states)));
-  on_device_ = {spec_.seed,     static_cast<std::uint32_t>(replicas_),
-                spec_.replicas, 0,
-                stride_,        spins_.data(),
-                nullptr,        part};
-  local_ = std::make_unique<LocalCuda>(*plan_, graph_->plan(), spec_.local, stream(), part);
+  measured_ = DeviceBuffer<unsigned long long>(
+      replicas_ * (1 + measured_counts(tables_->potts, tables_->states)));
+  on_device_ = {.seed = spec_.seed,
+                .count = static_cast<std::uint32_t>(replicas_),
+                .per_temperature = spec_.replicas,
+                .stride = stride_,
+                .spins = spins_.data(),
+                .part = part};
+  local_ = std::make_unique<LocalCuda>(*tables_, graph_->view(), spec_.local, stream(), part);
   upload_exchanged();
   upload_measured_bonds();
-  launch_start(graph_->plan(), on_device_, spec_.start, stream());
+  launch_start(graph_->view(), on_device_, spec_.start, stream());
   device_.wait();
 }
 
@@ -234,12 +235,12 @@ DevicePart CudaSubdomain::rows() const {
   const auto rows_to = [&](std::uint64_t site) {
     return static_cast<std::uint32_t>((site + row - 1) / row);
   };
-  return {rows_to(own_.first), rows_to(plan_->sites), rows_to(own_.last) - rows_to(own_.first)};
+  return {rows_to(own_.first), rows_to(tables_->sites), rows_to(own_.last) - rows_to(own_.first)};
 }
 
 std::string CudaSubdomain::why_no_clusters() const {
   if (method_ == LabelMethod::kalentev) return "";
-  const bool takes = FusedSwendsenWang::takes(outline(*plan_));
+  const bool takes = FusedSwendsenWang::takes(tables_->view());
   const std::uint32_t tile = tile_planes(lattice_);
   if (takes && thickness_ == tile) return "";
   return fmt::format(
@@ -250,17 +251,17 @@ std::string CudaSubdomain::why_no_clusters() const {
 }
 
 void CudaSubdomain::check_memory() const {
-  const DevicePlan plan = outline(*plan_);
+  const GraphView graph = tables_->view();
   const auto replicas = static_cast<std::uint32_t>(replicas_);
-  std::uint64_t need = DeviceGraph::bytes(*plan_) + LocalCuda::bytes(*plan_) +
-                       replicas_ * (stride_ + 8 * (2 + plan_->states)) + (64u << 20);
+  std::uint64_t need = DeviceGraph::bytes(*tables_) + LocalCuda::bytes(*tables_) +
+                       replicas_ * (stride_ + 8 * (2 + tables_->states)) + (64u << 20);
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * replicas_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
-    need += FusedSwendsenWang::bytes(plan, replicas, rows());
+    need += FusedSwendsenWang::bytes(graph, replicas, rows());
     // The exchange between slabs, in words of 8 bytes per end. Most of it is the label table.
     std::uint64_t ends = 2 * plane_;
-    for (const RewiredSlot& r : plan_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
+    for (const RewiredSlot& r : tables_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
   }
   device_.use();
@@ -304,7 +305,7 @@ void CudaSubdomain::upload_exchanged() {
     }
     exchanged.sites = DeviceBuffer<Site>(sites, stream());
     exchanged.spins =
-        DeviceBuffer<std::uint8_t>(replicas_ * (plan_->potts ? sites.size() : sites.size() / 8));
+        DeviceBuffer<std::uint8_t>(replicas_ * (tables_->potts ? sites.size() : sites.size() / 8));
     device_.wait();
   };
   for (int colour = 0; colour < 2; ++colour) {
@@ -318,9 +319,9 @@ void CudaSubdomain::upload_exchanged() {
 // ranks, so an entry of `bonds` has only one of the two: a rewired bond with a slot that is no
 // lattice bond, or a removed lattice bond with a pair of equal sites, which adds nothing.
 void CudaSubdomain::upload_measured_bonds() {
-  const BondSlots& slots = plan_->bond_slots;
+  const BondSlots& slots = tables_->bond_slots;
   std::vector<RewiredSlot> bonds;
-  for (const RewiredSlot& r : plan_->rewired) {
+  for (const RewiredSlot& r : tables_->rewired) {
     if (has(r.a)) bonds.push_back({slots.lattice_slots, r.a, r.b});
     if (r.slot >= slots.lattice_slots) continue;
     const auto home = static_cast<Site>((r.slot / 32 / slots.dim) << 5 | (r.slot & 31u));
@@ -333,7 +334,7 @@ void CudaSubdomain::upload_measured_bonds() {
 // Queues the exchange of one colour on the urgent stream.
 void CudaSubdomain::exchange(IndexRange replicas, int colour) {
   if (transport_.size() == 1) return;
-  const bool bits = !plan_->potts;
+  const bool bits = !tables_->potts;
   ColourExchange &sent = sent_[colour], &received = received_[colour];
   const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
   const auto of_replica = [&](ColourExchange& exchanged, std::uint64_t replica) {
@@ -406,19 +407,19 @@ void CudaSubdomain::advance(const AdvanceOrder& what) {
 
 void CudaSubdomain::count(std::span<std::uint64_t> sums) {
   device_.use();
-  DevicePlan plan = graph_->plan();
-  plan.rewired = measured_bonds_.data();
-  plan.rewired_count = measured_bonds_.size();
+  GraphView graph = graph_->view();
+  graph.rewired = measured_bonds_.data();
+  graph.rewired_count = measured_bonds_.size();
   measured_.clear(stream());
-  launch_measure(plan, Geometry::make(lattice_), on_device_, measured_.data(),
+  launch_measure(graph, Geometry::make(lattice_), on_device_, measured_.data(),
                  measured_.data() + replicas_, stream());
   const auto counted = measured_.to_host(stream());
-  const std::uint64_t counts = measured_counts(plan_->potts, plan_->states);
+  const std::uint64_t counts = measured_counts(tables_->potts, tables_->states);
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
-    const auto of = sums.subspan(replica * (1 + plan_->states), 1 + plan_->states);
+    const auto of = sums.subspan(replica * (1 + tables_->states), 1 + tables_->states);
     const auto* of_replica = counted.data() + replicas_ + replica * counts;
     of[0] = counted[replica];
-    if (plan_->potts) {
+    if (tables_->potts) {
       std::copy_n(of_replica, counts, of.begin() + 1);
     } else {
       of[1] = own_.size() - *of_replica;
@@ -431,14 +432,9 @@ void CudaSubdomain::count(std::span<std::uint64_t> sums) {
 
 void CudaSubdomain::prepare_clusters() {
   if (fused_) return;
-  fused_ = std::make_unique<FusedSwendsenWang>(device_, graph_->plan(),
-                                               static_cast<std::uint32_t>(replicas_), rows());
-  joining_ = joining_bonds();
-  std::vector<RewiredSlot> incoming, outgoing;
-  for (const JoiningBonds& with : joining_) {
-    incoming.insert(incoming.end(), with.to.begin(), with.to.end());
-    outgoing.insert(outgoing.end(), with.from.begin(), with.from.end());
-  }
+  fused_ = std::make_unique<FusedSwendsenWang>(
+      graph_->view(), static_cast<std::uint32_t>(replicas_), stream(), rows());
+  const std::vector<RewiredSlot> incoming = this->incoming(), outgoing = this->outgoing();
   std::vector<std::uint32_t> places(incoming.size());
   std::iota(places.begin(), places.end(), 0u);
   std::sort(places.begin(), places.end(), [&](std::uint32_t x, std::uint32_t y) {
@@ -447,11 +443,11 @@ void CudaSubdomain::prepare_clusters() {
   std::vector<RewiredSlot> by_end;
   for (const std::uint32_t place : places) by_end.push_back(incoming[place]);
   std::vector<RewiredSlot> inside;
-  for (const RewiredSlot& r : plan_->rewired) {
+  for (const RewiredSlot& r : tables_->rewired) {
     if (has(r.a) && has(r.b)) inside.push_back(r);
   }
   inside_ = DeviceBuffer<RewiredSlot>(inside, stream());
-  joined_ = graph_->plan();
+  joined_ = graph_->view();
   joined_.rewired = inside_.data();
   joined_.rewired_count = inside.size();
   incoming_ = DeviceBuffer<RewiredSlot>(by_end, stream());
@@ -468,7 +464,7 @@ void CudaSubdomain::prepare_clusters() {
   ends_out_ = DeviceBuffer<unsigned long long>(slab_.ends_out());
   ends_in_ = DeviceBuffer<unsigned long long>(slab_.ends_in());
   std::vector<std::uint64_t> first{0, plane_};
-  for (const JoiningBonds& with : joining_) first.push_back(first.back() + with.from.size());
+  for (const JoiningBonds& with : joining()) first.push_back(first.back() + with.from.size());
   ends_first_ = DeviceBuffer<std::uint64_t>(first, stream());
   pairs_ = DeviceBuffer<unsigned long long>(2 * (1 + slab_.ends_in()));
   pairs_.clear(stream());
@@ -480,7 +476,7 @@ void CudaSubdomain::prepare_clusters() {
   table_ = DeviceBuffer<unsigned long long>(
       label_table_slots(std::max(all_pairs_.first.back(), all_parts_.first.back())));
   check_cuda(cudaMemsetAsync(table_.data(), 0xFF, table_.bytes(), stream()), "emptying a table");
-  addresses_.resize((3 + 2 * replicas_) * (1 + joining_.size()));
+  addresses_.resize((3 + 2 * replicas_) * (1 + joining().size()));
   addresses_on_device_ = DeviceBuffer<Address>(addresses_.size());
   nodes_ = DeviceBuffer<std::uint32_t>(replicas_ * most_labels_);
   smallest_ = DeviceBuffer<Site>(replicas_ * most_labels_);
@@ -512,7 +508,7 @@ CudaSubdomain::GatheredLists CudaSubdomain::gathered(std::uint64_t own_most) {
 // Copies the addresses only if they have changed, which is rare because buffers are reused.
 const CudaSubdomain::Address* CudaSubdomain::on_device(std::uint64_t row,
                                                        std::span<const Address> addresses) {
-  const std::uint64_t first = row * (1 + joining_.size());
+  const std::uint64_t first = row * (1 + joining().size());
   const auto there = std::span(addresses_).subspan(first, addresses.size());
   if (!std::equal(addresses.begin(), addresses.end(), there.begin())) {
     std::copy(addresses.begin(), addresses.end(), there.begin());
@@ -536,22 +532,16 @@ void CudaSubdomain::cluster_updates(std::uint64_t step, std::uint64_t updates) {
 // Label equivalence in two stages, replica by replica.
 void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   if (!slab_labels_) {
-    joining_ = joining_bonds();
-    std::vector<RewiredSlot> incoming, outgoing;
-    for (const JoiningBonds& with : joining_) {
-      incoming.insert(incoming.end(), with.to.begin(), with.to.end());
-      outgoing.insert(outgoing.end(), with.from.begin(), with.from.end());
-    }
-    slab_labels_ = std::make_unique<SlabLabelsCuda>(device_, *plan_, graph_->plan(), on_device_,
-                                                    own_, incoming, outgoing);
+    slab_labels_ = std::make_unique<SlabLabelsCuda>(device_, *tables_, graph_->view(), on_device_,
+                                                    own_, incoming(), outgoing());
   }
   for (std::uint64_t n = 0; n < updates; ++n) {
     on_device_.step = static_cast<std::uint32_t>(step + n);
     slab_labels_->label(on_device_);
     for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
-      const std::vector<std::uint64_t> pairs =
-          slab_labels_->joined(on_device_, replica, far_labels(replica));
-      std::vector<std::vector<LabelPair>> edges(joining_.size());
+      const std::vector<std::uint64_t> pairs = slab_labels_->joined(
+          on_device_, replica, exchange_labels(slab_labels_->border_labels(replica)));
+      std::vector<std::vector<LabelPair>> edges(joining().size());
       std::size_t at = 0;
       const auto add = [&](int rank, std::size_t count) {
         for (const std::size_t end = at + count; at < end; ++at) {
@@ -561,8 +551,8 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
         }
       };
       add(next_rank(), plane_);
-      for (std::size_t r = 0; r < joining_.size(); ++r) {
-        add(static_cast<int>(r), joining_[r].from.size());
+      for (std::size_t r = 0; r < joining().size(); ++r) {
+        add(static_cast<int>(r), joining()[r].from.size());
       }
       std::vector<LabelPair> parts;
       const auto sums = slab_labels_->flip(on_device_, replica, relax(std::move(edges)), parts);
@@ -572,31 +562,8 @@ void CudaSubdomain::label_updates(std::uint64_t step, std::uint64_t updates) {
   }
 }
 
-// Returns the labels of the first plane of the next slab, then of the far ends of bonds that begin
-// here.
-std::vector<Site> CudaSubdomain::far_labels(std::uint64_t replica) {
-  std::vector<Site> own = slab_labels_->border_labels(replica);
-  std::size_t outgoing = 0;
-  for (const JoiningBonds& with : joining_) outgoing += with.from.size();
-  std::vector<Site> far(plane_ + outgoing);
-  transport_.post_receive(next_rank(), kLabels, bytes_of(std::span(far).first(plane_)));
-  transport_.post_send(previous_rank(), kLabels, bytes_of(std::span(own).first(plane_)));
-  std::size_t at_own = plane_, at_far = plane_;
-  for (std::size_t r = 0; r < joining_.size(); ++r) {
-    const auto rank = static_cast<int>(r);
-    const auto go = std::span(own).subspan(at_own, joining_[r].to.size());
-    const auto come = std::span(far).subspan(at_far, joining_[r].from.size());
-    if (!come.empty()) transport_.post_receive(rank, kFarLabels, bytes_of(come));
-    if (!go.empty()) transport_.post_send(rank, kFarLabels, bytes_of(go));
-    at_own += go.size();
-    at_far += come.size();
-  }
-  transport_.wait();
-  return far;
-}
-
 void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
-  const DevicePlan& plan = graph_->plan();
+  const GraphView& graph = graph_->view();
   const FusedLabels& labels = fused_->labels();
   DeviceReplicas tiles = on_device_;
   tiles.part = rows();
@@ -605,12 +572,12 @@ void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
   const std::uint64_t replicas = transport_.size() > 1 ? replicas_ : 0;  // if there are other slabs
   for (std::uint32_t n = 0; n < updates; ++n) {
     tiles.step = on_device_.step = static_cast<std::uint32_t>(step + n);
-    launch_fused_tiles(plan, labels, tiles, n, stream());
+    launch_fused_tiles(graph, labels, tiles, n, stream());
     launch_fused_join(joined_, labels, on_device_, n, stream());
     if (n > 0 && replicas > 0) size_parts(n - 1);
     for (std::uint64_t replica = 0; replica < replicas; ++replica) join_slabs(replica, n);
   }
-  launch_fused_flip(plan, labels, tiles, updates - 1, stream());
+  launch_fused_flip(graph, labels, tiles, updates - 1, stream());
   if (replicas > 0) size_parts(updates - 1);
   for (std::uint64_t replica = 0; replica < replicas; ++replica) {
     follow_urgent();
@@ -623,17 +590,17 @@ void CudaSubdomain::cluster_batch(std::uint64_t step, std::uint32_t updates) {
 }
 
 void CudaSubdomain::join_slabs(std::uint64_t replica, std::uint32_t update) {
-  const DevicePlan& plan = graph_->plan();
+  const GraphView& graph = graph_->view();
   const FusedLabels& labels = fused_->labels();
   const auto of_replica = static_cast<std::uint32_t>(replica);
-  launch_border_ends(plan, labels, on_device_, slab_, update, of_replica, ends_out_.data(),
+  launch_border_ends(graph, labels, on_device_, slab_, update, of_replica, ends_out_.data(),
                      stream());
   follow_urgent();
   const RankEnds ends = exchange_ends();
-  launch_border_edges(plan, labels, on_device_, slab_, update, of_replica, ends,
+  launch_border_edges(graph, labels, on_device_, slab_, update, of_replica, ends,
                       {pairs(), met_.data(), static_cast<std::uint32_t>(met_.size())}, stream());
   exchange_lists(replica, update, true);
-  launch_border_unite(plan, labels, slab_, update, of_replica, pairs_lists_, {table_.data()},
+  launch_border_unite(graph, labels, slab_, update, of_replica, pairs_lists_, {table_.data()},
                       adopted(replica), stream());
   urgent_follows();
   launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
@@ -668,7 +635,7 @@ RankEnds CudaSubdomain::exchange_ends() {
   };
   add(previous_rank(), plane_, next_rank(), plane_);
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    const JoiningBonds& with = joining_[static_cast<std::size_t>(rank)];
+    const JoiningBonds& with = joining()[static_cast<std::size_t>(rank)];
     add(rank, with.to.size(), rank, with.from.size());
   }
   return {on_device(0, reached(out, in)), ends_first_.data()};
@@ -692,7 +659,7 @@ void CudaSubdomain::exchange_lists(std::uint64_t replica, std::uint32_t update, 
   if (pairs) add(this->pairs(), all_pairs_);
   if (update > 0) add(parts(replica, update + 1), all_parts_);
   const std::vector<Address> at = reached(out, in);
-  const std::size_t ranks = joining_.size();
+  const std::size_t ranks = joining().size();
   const auto lists = [&](std::uint64_t row, std::size_t first,
                          const GatheredLists& all) -> RankLists {
     return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
@@ -736,7 +703,7 @@ void CudaSubdomain::size_parts(std::uint32_t update) {
 // subtracted (part_sums_), and the whole clusters are added (border_sums_). Rank 0 gets the total.
 void CudaSubdomain::sum_batch(std::uint32_t updates) {
   if (messages_) messages_->wait(stream());
-  const DeviceLabels& labels = fused_->labels().common;
+  const FusedLabels& labels = fused_->labels();
   const std::uint64_t rows = updates * replicas_;
   std::vector<unsigned long long> sums(rows * labels.copies * 3);
   const std::size_t bytes = sums.size() * sizeof sums[0];
@@ -774,10 +741,10 @@ void CudaSubdomain::sum_batch(std::uint32_t updates) {
 
 }  // namespace
 
-std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const Plan> plan,
+std::unique_ptr<BytespinSubdomain> make_cuda_subdomain(std::shared_ptr<const GraphTables> tables,
                                                        const EngineSpec& spec, Transport& transport,
                                                        LabelMethod method, int device) {
-  return std::make_unique<CudaSubdomain>(std::move(plan), spec, transport, method, device);
+  return std::make_unique<CudaSubdomain>(std::move(tables), spec, transport, method, device);
 }
 
 }  // namespace rewise::bytespin

@@ -16,13 +16,13 @@ namespace {
 using namespace rewise;
 using namespace rewise::bytespin;
 
-// The plan of a lattice with `rewired` rewired bonds.
-DevicePlan plan_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewired) {
-  DevicePlan plan;
-  plan.lattice = Lattice::make(extents);
-  plan.sites = plan.lattice.sites();
-  plan.rewired_count = rewired;
-  return plan;
+// The graph of a lattice with `rewired` rewired bonds.
+GraphView graph_of(const std::vector<std::uint32_t>& extents, std::uint64_t rewired) {
+  GraphView graph;
+  graph.lattice = Lattice::make(extents);
+  graph.sites = graph.lattice.sites();
+  graph.rewired_count = rewired;
+  return graph;
 }
 
 using Seam = std::tuple<Site, Site, int>;
@@ -30,13 +30,13 @@ using Seam = std::tuple<Site, Site, int>;
 // Appends the bonds across tiles of a part to `seams`, and the numbers of its rewired bonds to
 // `rewired`.
 template <int kDim>
-void list_bonds(const DevicePlan& plan, const DevicePart& part, std::vector<Seam>& seams,
+void list_bonds(const GraphView& graph, const DevicePart& part, std::vector<Seam>& seams,
                 std::vector<std::uint64_t>& rewired) {
-  const Geometry geometry = Geometry::make(plan.lattice);
-  const Tiles tiles = Tiles::make<kDim>(plan.lattice, plan.sites);
-  const BorderBonds lists = BorderBonds::make<kDim>(plan, tiles, geometry, part);
+  const Geometry geometry = Geometry::make(graph.lattice);
+  const Tiles tiles = Tiles::make<kDim>(graph.lattice, graph.sites);
+  const BorderBonds lists = BorderBonds::make<kDim>(graph, tiles, geometry, part);
   for (std::uint64_t n = 0; n < lists.first[kDim]; ++n) {
-    const BorderBond bond = border_bond<kDim>(geometry, lists, plan.sites, n);
+    const BorderBond bond = border_bond<kDim>(geometry, lists, graph.sites, n);
     if (bond.exists) seams.emplace_back(bond.a, bond.b, bond.direction);
   }
   for (std::uint64_t n = lists.first[kDim]; n < lists.first[kDim + 1]; ++n) {
@@ -47,17 +47,17 @@ void list_bonds(const DevicePlan& plan, const DevicePart& part, std::vector<Seam
 template <int kDim>
 void check_parts(const std::vector<std::uint32_t>& extents) {
   for (const std::uint64_t rewired : {0u, 1u, 77u}) {
-    const DevicePlan plan = plan_of(extents, rewired);
+    const GraphView graph = graph_of(extents, rewired);
     std::vector<Seam> whole;
     std::vector<std::uint64_t> whole_rewired;
-    list_bonds<kDim>(plan, {}, whole, whole_rewired);
+    list_bonds<kDim>(graph, {}, whole, whole_rewired);
     CHECK(whole_rewired.size() == rewired);
     for (std::uint32_t parts = 1; parts <= 8; ++parts) {
       INFO("dim " << kDim << " x " << extents[0] << " in " << parts << " parts");
       std::vector<Seam> seams;
       std::vector<std::uint64_t> bonds;
       for (std::uint32_t part = 0; part < parts; ++part) {
-        list_bonds<kDim>(plan, {part, parts}, seams, bonds);
+        list_bonds<kDim>(graph, {part, parts}, seams, bonds);
       }
       std::sort(seams.begin(), seams.end());
       std::sort(bonds.begin(), bonds.end());
@@ -145,13 +145,13 @@ TEST_CASE("the blocks of each rank cover all of its items") {
 
 template <int kDim>
 void check_slabs(const std::vector<std::uint32_t>& extents) {
-  const DevicePlan plan = plan_of(extents, 77);
+  const GraphView graph = graph_of(extents, 77);
   std::vector<Seam> whole;
   std::vector<std::uint64_t> whole_rewired;
-  list_bonds<kDim>(plan, {}, whole, whole_rewired);
+  list_bonds<kDim>(graph, {}, whole, whole_rewired);
   std::sort(whole.begin(), whole.end());
   const std::uint32_t planes = extents.back(), tile = 1u << tile_bits<kDim>(kDim - 1);
-  const std::uint64_t plane = plan.sites / planes;
+  const std::uint64_t plane = graph.sites / planes;
   for (std::uint32_t first = 0; first < planes; first += tile) {
     for (std::uint32_t last = first + tile; last < planes + tile; last += tile) {
       const std::uint32_t end = std::min(last, planes);
@@ -165,7 +165,7 @@ void check_slabs(const std::vector<std::uint32_t>& extents) {
       };
       std::vector<Seam> seams;
       std::vector<std::uint64_t> rewired;
-      list_bonds<kDim>(plan, {first, planes, end - first, true}, seams, rewired);
+      list_bonds<kDim>(graph, {first, planes, end - first, true}, seams, rewired);
       std::sort(seams.begin(), seams.end());
       CHECK(inside(seams) == inside(whole));
       CHECK(rewired == whole_rewired);

@@ -3,6 +3,8 @@
 // ferromagnet with one sublattice flipped.
 #include "src/bytespin/bytespin.hpp"
 #include "src/bytespin/interactions/interaction_engine.hpp"
+#include "src/engine/couplings.hpp"
+#include "src/model/boltzmann.hpp"
 #include "tests/engines/couplings_check.hpp"
 #include "tests/engines/identity_check.hpp"
 #include "tests/support/same_moves.hpp"

@@ -1,6 +1,6 @@
 // Metropolis and Glauber sweeps (local_cuda.hpp). The kernels visit sites; a rule (IsingFlip,
 // PottsMetropolis or PottsHeatBath) defines the random words of a site and its new state. A rule
-// points to the tables of one replica; next<kCount>() returns a site's new state and reads the
+// points to the thresholds of one replica; next<kCount>() returns a site's new state and reads the
 // neighbours through each(f), which calls f for every neighbour. In the heat bath a thread keeps
 // the states of up to kFewNeighbours neighbours sorted in registers. A site with more neighbours is
 // processed by a warp, which counts their states in shared memory.
@@ -20,7 +20,7 @@ struct IsingDraws {
   Words4 draw;
 
   __device__ __forceinline__ IsingDraws(const DrawKey& key, std::uint64_t item)
-      : draw(random_words(key.seed, Stream::bytespin_local, item, key.replica, 0, key.step)) {}
+      : draw(key.words(Stream::bytespin_local, item)) {}
   __device__ __forceinline__ std::uint32_t operator[](unsigned j) const { return draw.w[j]; }
   __device__ __forceinline__ static std::uint32_t of(const DrawKey& key, std::uint64_t slot) {
     return slot_draw(key, Stream::bytespin_local, slot);
@@ -33,10 +33,10 @@ class IsingFlip {
   using Draws = IsingDraws;
   static constexpr bool kSorts = false;
 
-  __device__ __forceinline__ IsingFlip(const DevicePlan& plan, const DeviceReplicas& replicas,
+  __device__ __forceinline__ IsingFlip(const GraphView& graph, const DeviceReplicas& replicas,
                                        std::uint32_t replica)
-      : flip_(plan.flip + replicas.temperature(replica) * (2 * std::size_t{plan.max_degree} + 1) +
-              plan.max_degree) {}
+      : flip_(graph.flip + replicas.temperature(replica) * (2 * std::size_t{graph.max_degree} + 1) +
+              graph.max_degree) {}
 
   template <std::uint32_t kCount, class Each>
   __device__ __forceinline__ std::uint32_t next(std::uint32_t old, std::uint32_t degree,
@@ -56,16 +56,16 @@ struct PottsTables {
   const Threshold* flip;
   const std::uint64_t* weight;
 
-  __device__ __forceinline__ PottsTables(const DevicePlan& plan, const DeviceReplicas& replicas,
+  __device__ __forceinline__ PottsTables(const GraphView& graph, const DeviceReplicas& replicas,
                                          std::uint32_t replica)
-      : flip(plan.flip + offset(plan, replicas, replica)),
-        weight(plan.weight + offset(plan, replicas, replica)) {}
+      : flip(graph.flip + offset(graph, replicas, replica)),
+        weight(graph.weight + offset(graph, replicas, replica)) {}
 
  private:
-  __device__ __forceinline__ static std::size_t offset(const DevicePlan& plan,
+  __device__ __forceinline__ static std::size_t offset(const GraphView& graph,
                                                        const DeviceReplicas& replicas,
                                                        std::uint32_t replica) {
-    return replicas.temperature(replica) * (std::size_t{plan.max_degree} + 1);
+    return replicas.temperature(replica) * (std::size_t{graph.max_degree} + 1);
   }
 };
 
@@ -83,9 +83,7 @@ struct PottsDraws {
   Words4 proposal;
 
   __device__ __forceinline__ PottsDraws(const DrawKey& key, std::uint64_t item)
-      : draw(key, item),
-        proposal(
-            random_words(key.seed, Stream::bytespin_proposal, item, key.replica, 0, key.step)) {}
+      : draw(key, item), proposal(key.words(Stream::bytespin_proposal, item)) {}
   __device__ __forceinline__ PottsDraw operator[](unsigned j) const {
     return {draw[j], proposal.w[j]};
   }
@@ -100,9 +98,9 @@ class PottsMetropolis {
   using Draws = PottsDraws;
   static constexpr bool kSorts = false;
 
-  __device__ __forceinline__ PottsMetropolis(const DevicePlan& plan, const DeviceReplicas& replicas,
+  __device__ __forceinline__ PottsMetropolis(const GraphView& graph, const DeviceReplicas& replicas,
                                              std::uint32_t replica)
-      : tables_(plan, replicas, replica), q_(plan.states) {}
+      : tables_(graph, replicas, replica), q_(graph.states) {}
 
   template <std::uint32_t kCount, class Each>
   __device__ __forceinline__ std::uint32_t next(std::uint32_t old, std::uint32_t,
@@ -126,9 +124,9 @@ class PottsHeatBath {
   using Draws = PottsDraws;
   static constexpr bool kSorts = true;  // each() passes kCount states, the last ones kNoState
 
-  __device__ __forceinline__ PottsHeatBath(const DevicePlan& plan, const DeviceReplicas& replicas,
+  __device__ __forceinline__ PottsHeatBath(const GraphView& graph, const DeviceReplicas& replicas,
                                            std::uint32_t replica)
-      : tables_(plan, replicas, replica), q_(plan.states) {}
+      : tables_(graph, replicas, replica), q_(graph.states) {}
 
   template <std::uint32_t kCount, class Each>
   __device__ __forceinline__ std::uint32_t next(std::uint32_t, std::uint32_t, const PottsDraw& draw,
@@ -147,10 +145,10 @@ class PottsHeatBath {
 
 template <int kDim, class Rule, class Draw>
 __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g,
-                                             const LocalGroup& group, Site site, const Draw& draw,
+                                             const SiteMasks& masks, Site site, const Draw& draw,
                                              std::uint8_t* spins) {
   const auto each = [&](const auto& f) {
-    if ((group.edge >> (site & 31u) & 1u) == 0) {
+    if ((masks.edge >> (site & 31u) & 1u) == 0) {
 #pragma unroll
       for (int k = 0; k < kDim; ++k) {
         f(spins[site + g.stride[k]]);
@@ -173,37 +171,36 @@ __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g
 // Updates four sites. Call i of the 16 Philox calls of slot block b has the draws of the pairs of
 // sites 64 b + i + 16 j, j = 0 .. 3. One site of each pair has the colour.
 template <int kDim, class Rule>
-__device__ __forceinline__ void regular_cells(const DevicePlan& plan, const Geometry& g,
-                                              const LocalGroup* groups,
+__device__ __forceinline__ void regular_cells(const GraphView& graph, const Geometry& g,
                                               const DeviceReplicas& replicas, int colour,
                                               std::uint32_t replica, std::uint64_t call) {
   const std::uint64_t first_call =
-      static_cast<unsigned>(colour) * plan.site_slots.half / kSlotsPerBlock * kCallsPerBlock;
+      static_cast<unsigned>(colour) * graph.site_slots.half / kSlotsPerBlock * kCallsPerBlock;
   const typename Rule::Draws draws(replicas.key(replica), first_call + call);
-  const Rule rule(plan, replicas, replica);
+  const Rule rule(graph, replicas, replica);
   std::uint8_t* spins = replicas.spins_of(replica);
   const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
 #pragma unroll
   for (unsigned j = 0; j < 4; ++j) {
     const std::uint64_t pair = first + 16 * j;
-    if (2 * pair >= plan.sites) return;
-    const LocalGroup group = groups[pair >> 4];
+    if (2 * pair >= graph.sites) return;
+    const SiteMasks masks = graph.site_masks[pair >> 4];
     const Site even = static_cast<Site>(2 * pair);
-    const std::uint32_t odd = (group.colour >> (even & 31u) & 1u) ^ static_cast<unsigned>(colour);
+    const std::uint32_t odd = (masks.colour >> (even & 31u) & 1u) ^ static_cast<unsigned>(colour);
     const Site site = even + odd;
-    if ((group.modified >> (site & 31u) & 1u) != 0) continue;
-    regular_cell<kDim>(rule, g, group, site, draws[j], spins);
+    if ((masks.modified >> (site & 31u) & 1u) != 0) continue;
+    regular_cell<kDim>(rule, g, masks, site, draws[j], spins);
   }
 }
 
 template <int kDim, class Rule>
 __global__ void __launch_bounds__(kThreads)
-    update_regular(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
-                   const LocalGroup* groups, const __grid_constant__ DeviceReplicas replicas,
-                   int colour, std::uint64_t calls, const __grid_constant__ ReplicaBlocks blocks) {
+    update_regular(const __grid_constant__ GraphView graph, const __grid_constant__ Geometry g,
+                   const __grid_constant__ DeviceReplicas replicas, int colour, std::uint64_t calls,
+                   const __grid_constant__ ReplicaBlocks blocks) {
   const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint64_t call = static_cast<std::uint64_t>(block) * kThreads + threadIdx.x;
-  if (call < calls) regular_cells<kDim, Rule>(plan, g, groups, replicas, colour, replica, call);
+  if (call < calls) regular_cells<kDim, Rule>(graph, g, replicas, colour, replica, call);
 }
 
 // A modified cell as stored in its slice.
@@ -222,7 +219,7 @@ struct Cell {
 };
 
 template <class Rule>
-__device__ __forceinline__ void modified_cell(const DevicePlan& plan, const CellSlices& cells,
+__device__ __forceinline__ void modified_cell(const GraphView& graph, const CellSlices& cells,
                                               const DeviceReplicas& replicas, int colour,
                                               std::uint32_t replica, std::uint32_t number) {
   const Cell cell(cells, number);
@@ -239,26 +236,27 @@ __device__ __forceinline__ void modified_cell(const DevicePlan& plan, const Cell
       for (std::uint32_t j = 0; j < cell.degree; ++j) f(spins[cell[j]]);
     }
   };
-  const Rule rule(plan, replicas, replica);
-  const auto draw = Rule::Draws::of(replicas.key(replica), plan.site_slots.slot(cell.site, colour));
+  const Rule rule(graph, replicas, replica);
+  const auto draw =
+      Rule::Draws::of(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
   spins[cell.site] = static_cast<std::uint8_t>(
       rule.template next<kFewNeighbours>(spins[cell.site], cell.degree, draw, each));
 }
 
 template <class Rule>
 __global__ void __launch_bounds__(kThreads)
-    update_modified(const __grid_constant__ DevicePlan plan, CellSlices cells,
+    update_modified(const __grid_constant__ GraphView graph, CellSlices cells,
                     const __grid_constant__ DeviceReplicas replicas, int colour,
                     std::uint32_t first, std::uint32_t last,
                     const __grid_constant__ ReplicaBlocks blocks) {
   const auto [replica, block] = blocks.position(blockIdx.x);
   const std::uint32_t cell = first + block * kThreads + threadIdx.x;
-  if (cell < last) modified_cell<Rule>(plan, cells, replicas, colour, replica, cell);
+  if (cell < last) modified_cell<Rule>(graph, cells, replicas, colour, replica, cell);
 }
 
 // Heat bath of a site with many neighbours by a warp. count: [256] in shared memory, neighbours in
 // each state. Lane l adds up the weights of states 8 l to 8 l + 7.
-__device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlices& cells,
+__device__ __forceinline__ void wide_cell(const GraphView& graph, const CellSlices& cells,
                                           const DeviceReplicas& replicas, int colour,
                                           std::uint32_t replica, std::uint32_t number,
                                           std::uint32_t* count) {
@@ -267,7 +265,7 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
   const Cell cell(cells, number);
   if (cell.site == kNoCell) return;
   std::uint8_t* spins = replicas.spins_of(replica);
-  const PottsTables tables(plan, replicas, replica);
+  const PottsTables tables(graph, replicas, replica);
 #pragma unroll
   for (unsigned i = 0; i < kStates; ++i) count[32 * i + lane] = 0;
   __syncwarp();
@@ -278,7 +276,7 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
   for (unsigned i = 0; i < kStates; ++i) most = max(most, count[first + i]);
   most = __reduce_max_sync(~0u, most);
   std::uint64_t own = 0;
-  for (unsigned i = 0; i < kStates && first + i < plan.states; ++i) {
+  for (unsigned i = 0; i < kStates && first + i < graph.states; ++i) {
     own += tables.weight[most - count[first + i]];
   }
   std::uint64_t up_to = own;
@@ -288,7 +286,7 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
   }
   const std::uint64_t total = __shfl_sync(~0u, up_to, 31);
   const PottsDraw draw =
-      PottsDraws::of(replicas.key(replica), plan.site_slots.slot(cell.site, colour));
+      PottsDraws::of(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
   std::uint64_t rest = mulhi64(draw.both(), total);
   if (rest < up_to - own || rest >= up_to) return;
   rest -= up_to - own;
@@ -300,14 +298,14 @@ __device__ __forceinline__ void wide_cell(const DevicePlan& plan, const CellSlic
 }
 
 __global__ void __launch_bounds__(kThreads)
-    update_wide(const __grid_constant__ DevicePlan plan, CellSlices cells,
+    update_wide(const __grid_constant__ GraphView graph, CellSlices cells,
                 const __grid_constant__ DeviceReplicas replicas, int colour, std::uint32_t first,
                 std::uint32_t last, const __grid_constant__ ReplicaBlocks blocks) {
   __shared__ std::uint32_t count[kThreads / 32][256];
   const auto [replica, block] = blocks.position(blockIdx.x);
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t cell = first + block * (kThreads / 32) + warp;
-  if (cell < last) wide_cell(plan, cells, replicas, colour, replica, cell, count[warp]);
+  if (cell < last) wide_cell(graph, cells, replicas, colour, replica, cell, count[warp]);
 }
 
 std::uint64_t blocks_for(std::uint64_t items) { return (items + kThreads - 1) / kThreads; }
@@ -319,43 +317,29 @@ DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
   return buffer;
 }
 
-std::vector<LocalGroup> make_groups(const Plan& plan) {
-  std::vector<LocalGroup> groups(plan.groups.size());
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    groups[k] = {plan.groups[k].modified, plan.groups[k].edge, 0, 0};
-  }
-  for (std::uint64_t site = 0; plan.lattice.dim > 0 && site < plan.sites; ++site) {
-    const auto colour = static_cast<std::uint32_t>(plan.lattice.colour(static_cast<Site>(site)));
-    groups[site / 32].colour |= colour << site % 32;
-  }
-  return groups;
-}
-
 }  // namespace
 
-LocalCuda::LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update,
+LocalCuda::LocalCuda(const GraphTables& tables, const GraphView& device, LocalUpdate update,
                      cudaStream_t stream, const DevicePart& part)
     : update_(update),
-      plan_(device),
-      geometry_(Geometry::make(plan.lattice)),
-      colours_(plan.graph.colours()),
+      graph_(device),
+      geometry_(Geometry::make(tables.lattice)),
+      colours_(tables.graph.colours()),
       first_slice_(1, 0),
-      any_regular_(plan.graph.modified_sites().size() < plan.sites),
-      groups_(upload(make_groups(plan), stream)) {
-  sort_cells(plan, part, stream);
+      any_regular_(tables.graph.modified_sites().size() < tables.sites) {
+  sort_cells(tables, part, stream);
 }
 
-std::uint64_t LocalCuda::bytes(const Plan& plan) {
-  const std::uint64_t cells = plan.graph.modified_sites().size();
+std::uint64_t LocalCuda::bytes(const GraphTables& tables) {
+  const std::uint64_t cells = tables.graph.modified_sites().size();
   // Slices of 32 cells are padded to their largest degree. Cells are sorted by degree, so padding
   // adds at most 32 entries of 4 bytes for each unit of a colour's largest degree.
-  const auto colours = static_cast<std::uint64_t>(plan.graph.colours());
-  return plan.groups.size() * sizeof(LocalGroup) + cells * 9 + plan.entries.size() * 4 +
-         128 * colours * plan.max_degree;
+  const auto colours = static_cast<std::uint64_t>(tables.graph.colours());
+  return cells * 9 + tables.entries.size() * 4 + 128 * colours * tables.max_degree;
 }
 
-void LocalCuda::sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream) {
-  const Graph& graph = plan.graph;
+void LocalCuda::sort_cells(const GraphTables& tables, const DevicePart& part, cudaStream_t stream) {
+  const Graph& graph = tables.graph;
   const auto offsets = graph.offsets();
   std::vector<Site> site, neighbour;
   std::vector<std::uint32_t> degree;
@@ -363,7 +347,7 @@ void LocalCuda::sort_cells(const Plan& plan, const DevicePart& part, cudaStream_
   for (int colour = 0; colour < colours_; ++colour) {
     std::vector<std::uint32_t> cells;
     for (const std::uint32_t cell : graph.modified_of_colour(colour)) {
-      if (part.has(graph.modified_sites()[cell], plan.sites)) cells.push_back(cell);
+      if (part.has(graph.modified_sites()[cell], tables.sites)) cells.push_back(cell);
     }
     const auto degree_of = [&](std::uint32_t c) { return offsets[c + 1] - offsets[c]; };
     std::stable_sort(cells.begin(), cells.end(),
@@ -424,7 +408,7 @@ struct PlaneBlocks {
 
 template <class F>
 void LocalCuda::with_rule(const F& f) const {
-  if (!plan_.potts) {
+  if (!graph_.potts) {
     f.template operator()<IsingFlip>();
   } else if (update_ == LocalUpdate::metropolis) {
     f.template operator()<PottsMetropolis>();
@@ -436,14 +420,14 @@ void LocalCuda::with_rule(const F& f) const {
 void LocalCuda::sweep_colour(int colour, const DeviceReplicas& replicas,
                              cudaStream_t stream) const {
   with_rule([&]<class Rule>() {
-    sweep_regular<Rule>(colour, replicas, replicas.blocks(regular_blocks(plan_.sites)), stream);
+    sweep_regular<Rule>(colour, replicas, replicas.blocks(regular_blocks(graph_.sites)), stream);
     sweep_modified<Rule>(colour, replicas, stream);
   });
 }
 
 void LocalCuda::sweep_outer(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                             cudaStream_t stream) const {
-  const PlaneBlocks blocks(plan_.sites, replicas.part, plane);
+  const PlaneBlocks blocks(graph_.sites, replicas.part, plane);
   const auto range = [&](std::uint64_t begin, std::uint64_t end) {
     return ReplicaBlocks::range(begin, end, replicas.count);
   };
@@ -456,7 +440,7 @@ void LocalCuda::sweep_outer(int colour, const DeviceReplicas& replicas, std::uin
 
 void LocalCuda::sweep_inner(int colour, const DeviceReplicas& replicas, std::uint64_t plane,
                             cudaStream_t stream) const {
-  const PlaneBlocks blocks(plan_.sites, replicas.part, plane);
+  const PlaneBlocks blocks(graph_.sites, replicas.part, plane);
   with_rule([&]<class Rule>() {
     sweep_regular<Rule>(colour, replicas,
                         ReplicaBlocks::range(blocks.inner, blocks.outer, replicas.count), stream);
@@ -468,11 +452,11 @@ void LocalCuda::sweep_regular(int colour, const DeviceReplicas& replicas,
                               const ReplicaBlocks& blocks, cudaStream_t stream) const {
   if (!any_regular_) return;
   const std::uint64_t calls =
-      (plan_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  with_dim(plan_.lattice.dim, [&]<int kDim>() {
+      (graph_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+  with_dim(graph_.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, plan_, geometry_,
-             groups_.data(), replicas, colour, calls);
+      launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, graph_, geometry_,
+             replicas, colour, calls);
     }
   });
 }
@@ -485,11 +469,11 @@ void LocalCuda::sweep_modified(int colour, const DeviceReplicas& replicas,
   const std::uint32_t first = 32 * first_slice_[k], last = 32 * first_slice_[k + 1];
   const std::uint32_t wide = Rule::kSorts ? first_wide_[k] : last;
   const DeviceReplicas all = replicas.whole();  // these cells belong to the part already
-  launch(update_modified<Rule>, all.blocks(blocks_for(wide - first)), shape, stream, plan_, cells_,
+  launch(update_modified<Rule>, all.blocks(blocks_for(wide - first)), shape, stream, graph_, cells_,
          all, colour, first, wide);
   if constexpr (Rule::kSorts) {
-    launch(update_wide, all.blocks(blocks_for(32ull * (last - wide))), shape, stream, plan_, cells_,
-           all, colour, wide, last);
+    launch(update_wide, all.blocks(blocks_for(32ull * (last - wide))), shape, stream, graph_,
+           cells_, all, colour, wide, last);
   }
 }
 

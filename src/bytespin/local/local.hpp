@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/engine/stop_poll.hpp"
 
 namespace rewise::bytespin {
@@ -27,20 +27,20 @@ struct SweepPosition {
 };
 
 // Sets the initial spins of sites [first, last) of a replica. `spins` has all sites.
-void start_spins(const Plan& plan, std::uint64_t seed, std::uint32_t replica, bool hot,
+void start_spins(const GraphTables& tables, std::uint64_t seed, std::uint32_t replica, bool hot,
                  std::uint64_t first, std::uint64_t last, std::uint8_t* spins);
 
 // Updates the sites of one colour in rows [first, last) of a lattice, including modified cells.
 // Rows may be updated in any order or concurrently; each thread needs its own scratch.
-void local_rows(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                int colour, std::uint64_t first, std::uint64_t last, LocalScratch& scratch,
-                std::uint8_t* spins);
+void local_rows(const GraphTables& tables, const Thresholds& thresholds, LocalUpdate update,
+                const DrawKey& key, int colour, std::uint64_t first, std::uint64_t last,
+                LocalScratch& scratch, std::uint8_t* spins);
 
 // Makes one sweep (N attempted updates), or the rest of one that was stopped at `position`. Returns
 // true at the end of the sweep and resets `position`. Returns false if a stop request ended it
 // early; `position` then says where to continue.
-bool local_sweep(const Plan& plan, const Tables& tables, LocalUpdate update, const DrawKey& key,
-                 StopPoll& poll, LocalScratch& scratch, std::span<std::uint8_t> spins,
-                 SweepPosition& position);
+bool local_sweep(const GraphTables& tables, const Thresholds& thresholds, LocalUpdate update,
+                 const DrawKey& key, StopPoll& poll, LocalScratch& scratch,
+                 std::span<std::uint8_t> spins, SweepPosition& position);
 
 }  // namespace rewise::bytespin

@@ -15,18 +15,11 @@
 #include <vector>
 
 #include "graphs/geometry.hpp"
-#include "src/bytespin/device_plan.hpp"
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
+#include "src/bytespin/graph_view.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bytespin {
-
-// The colours and kinds of 32 sites, as one 16-byte load.
-struct alignas(16) LocalGroup {
-  std::uint32_t modified, edge;  // as SiteGroup
-  std::uint32_t colour;          // bit: colour 1
-  std::uint32_t unused;
-};
 
 // Modified cells by colour and degree, padded to whole slices of 32 per colour.
 struct CellSlices {
@@ -43,13 +36,13 @@ inline constexpr std::uint32_t kFewNeighbours = 8;
 
 class LocalCuda {
  public:
-  // `device` points to the plan's memory on the device; the constructor synchronises with the
+  // `device` is the graph on the device; the constructor synchronises with the
   // stream. Stores the modified cells of `part`; its replicas must have this part.
-  LocalCuda(const Plan& plan, const DevicePlan& device, LocalUpdate update, cudaStream_t stream,
-            const DevicePart& part = {});
+  LocalCuda(const GraphTables& tables, const GraphView& device, LocalUpdate update,
+            cudaStream_t stream, const DevicePart& part = {});
 
   // Bytes on the device.
-  static std::uint64_t bytes(const Plan& plan);
+  static std::uint64_t bytes(const GraphTables& tables);
 
   // Queues an update of the sites of one colour in the replicas' part. A sweep is all colours in
   // order.
@@ -65,7 +58,7 @@ class LocalCuda {
                    cudaStream_t stream) const;
 
  private:
-  void sort_cells(const Plan& plan, const DevicePart& part, cudaStream_t stream);
+  void sort_cells(const GraphTables& tables, const DevicePart& part, cudaStream_t stream);
   // Calls f.operator()<Rule>() with the model's and the update's rule.
   template <class F>
   void with_rule(const F& f) const;
@@ -76,14 +69,13 @@ class LocalCuda {
   void sweep_modified(int colour, const DeviceReplicas& replicas, cudaStream_t stream) const;
 
   const LocalUpdate update_;
-  DevicePlan plan_;
+  GraphView graph_;
   Geometry geometry_;
   int colours_;
   std::vector<std::uint32_t> first_slice_;  // [colours + 1]
   std::vector<std::uint32_t> first_wide_;   // [colours] the first cell of more than kFewNeighbours
   bool any_regular_ = false;
   CellSlices cells_;
-  DeviceBuffer<LocalGroup> groups_;
   DeviceBuffer<Site> site_, neighbour_;
   DeviceBuffer<std::uint32_t> degree_;
   DeviceBuffer<std::uint64_t> offset_;

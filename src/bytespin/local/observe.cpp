@@ -1,7 +1,6 @@
 #include "src/bytespin/local/observe.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace rewise::bytespin {
 namespace {
@@ -22,57 +21,37 @@ std::uint64_t differences(const std::uint8_t* a, const std::uint8_t* b, std::uin
 
 }  // namespace
 
-std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins) {
-  if (plan.potts) {
-    std::array<std::uint64_t, 256> count{};
-    for (const std::uint8_t spin : spins) ++count[spin];
-    return plan.units.magnetisation(*std::max_element(count.begin(), count.end()));
-  }
-  std::uint64_t up = 0;
-  for (const std::uint8_t spin : spins) up += spin;
-  return plan.units.magnetisation(up);
-}
-
-std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins) {
-  // Bonds between unequal spins: those of the bare lattice, minus removed bonds, plus rewired ones.
-  const Lattice& lattice = plan.lattice;
-  const std::uint8_t* s = spins.data();
-  const std::uint64_t length = lattice.extent[0];
-  std::uint64_t unequal = 0;
-  for (std::uint64_t base = 0; lattice.dim > 0 && base < plan.sites; base += length) {
-    const std::uint8_t* row = s + base;
-    unequal += differences(row, row + 1, length - 1) + (row[0] != row[length - 1]);
-    for (int k = 1; k < lattice.dim; ++k) {
-      unequal += differences(row, s + lattice.forward(static_cast<Site>(base), k), length);
-    }
-  }
-  for (const RewiredBond& r : plan.graph.rewired_bonds()) {
-    unequal += s[r.a] != s[r.b];
-    if (r.bond < lattice.bonds()) unequal -= s[lattice.home_a(r.bond)] != s[lattice.home_b(r.bond)];
-  }
-  return plan.units.bond_sum(unequal);
-}
-
-void count_rows(const Plan& plan, const std::uint8_t* s, std::uint64_t first, std::uint64_t last,
-                std::span<std::uint64_t> counts) {
-  const Lattice& lattice = plan.lattice;
-  const std::uint64_t length = lattice.extent[0];
+void count_spins(const GraphTables& tables, const std::uint8_t* s, std::uint64_t first,
+                 std::uint64_t last, std::span<std::uint64_t> counts) {
+  const Lattice& lattice = tables.lattice;
+  const std::uint64_t length = lattice.dim > 0 ? lattice.extent[0] : tables.sites;
   const auto own = [&](Site site) { return site >= first && site < last; };
-  std::uint64_t unequal = 0;
+  std::uint64_t unequal = 0, up = 0;
   for (std::uint64_t base = first; base < last; base += length) {
     const std::uint8_t* row = s + base;
-    unequal += differences(row, row + 1, length - 1) + (row[0] != row[length - 1]);
+    if (lattice.dim > 0) {
+      unequal += differences(row, row + 1, length - 1) + (row[0] != row[length - 1]);
+    }
     for (int k = 1; k < lattice.dim; ++k) {
       unequal += differences(row, s + lattice.forward(static_cast<Site>(base), k), length);
     }
-    for (std::uint64_t x = 0; x < length; ++x) ++counts[1 + row[x]];
+    for (std::uint64_t x = 0; x < length && tables.potts; ++x) ++counts[1 + row[x]];
+    for (std::uint64_t x = 0; x < length && !tables.potts; ++x) up += row[x];
   }
-  for (const RewiredBond& r : plan.graph.rewired_bonds()) {
+  if (!tables.potts) {
+    counts[1] += last - first - up;
+    counts[2] += up;
+  }
+  for (const RewiredBond& r : tables.graph.rewired_bonds()) {
     if (own(r.a)) unequal += s[r.a] != s[r.b];
     if (r.bond >= lattice.bonds() || !own(lattice.home_a(r.bond))) continue;
     unequal -= s[lattice.home_a(r.bond)] != s[lattice.home_b(r.bond)];
   }
   counts[0] += unequal;
+}
+
+std::uint64_t largest_count(const GraphTables& tables, std::span<const std::uint64_t> counts) {
+  return tables.potts ? *std::max_element(counts.begin() + 1, counts.end()) : counts[2];
 }
 
 }  // namespace rewise::bytespin

@@ -5,7 +5,7 @@
 // counts.
 #include "src/bytespin/equal_bytes.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
-#include "src/cuda/launch.hpp"
+#include "src/cuda/replica_items.cuh"
 
 namespace rewise::bytespin {
 namespace {
@@ -179,13 +179,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // The correction for rewired bonds: adds these and subtracts the lattice bonds that they replaced.
-__device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geometry& g,
+__device__ __forceinline__ int rewired_bond(const GraphView& graph, const Geometry& g,
                                             const std::uint8_t* spins, const RewiredSlot& bond) {
   int change = spins[bond.a] != spins[bond.b];
-  if (bond.slot < plan.bond_slots.lattice_slots) {
+  if (bond.slot < graph.bond_slots.lattice_slots) {
     const std::uint64_t word = bond.slot >> 5;
-    const std::uint64_t group = word / plan.bond_slots.dim;
-    const auto k = static_cast<int>(word - group * plan.bond_slots.dim);
+    const std::uint64_t group = word / graph.bond_slots.dim;
+    const auto k = static_cast<int>(word - group * graph.bond_slots.dim);
     const auto home = static_cast<Site>(group << 5 | (bond.slot & 31u));
     const std::uint32_t c = g.divide[k].quotient(home / g.stride[k]);
     const std::uint32_t at = home / g.stride[k] - c * g.extent[k];
@@ -195,67 +195,28 @@ __device__ __forceinline__ int rewired_bond(const DevicePlan& plan, const Geomet
 }
 
 __global__ void __launch_bounds__(kThreads)
-    count_rewired(const __grid_constant__ DevicePlan plan, const __grid_constant__ Geometry g,
+    count_rewired(const __grid_constant__ GraphView graph, const __grid_constant__ Geometry g,
                   const __grid_constant__ DeviceReplicas replicas, unsigned long long* unequal,
                   const __grid_constant__ ReplicaBlocks blocks) {
   const auto [replica, block] = blocks.position(blockIdx.x);
   long long sum = 0;
   for (unsigned n = 0; n < kPieces; ++n) {
     const std::uint64_t i = (std::uint64_t{block} * kPieces + n) * kThreads + threadIdx.x;
-    if (i >= plan.rewired_count) break;
-    sum += rewired_bond(plan, g, replicas.spins_of(replica), plan.rewired[i]);
+    if (i >= graph.rewired_count) break;
+    sum += rewired_bond(graph, g, replicas.spins_of(replica), graph.rewired[i]);
   }
   add_block(sum, unequal + replica);
 }
 
-// Expands four bits to four bytes.
-__device__ __forceinline__ std::uint32_t spread(std::uint32_t bits) {
-  return ((bits & 15u) * 0x00204081u) & 0x01010101u;
-}
-
-__global__ void __launch_bounds__(kThreads)
-    start_ising(std::uint64_t groups, const __grid_constant__ DeviceReplicas replicas, bool odd_hot,
-                bool even_hot, const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.position(blockIdx.x);
-  const std::uint64_t group = std::uint64_t{block} * kThreads + threadIdx.x;  // of 32 sites
-  if (group >= groups) return;
-  const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
-  std::uint32_t bits = ~0u;
-  if (hot) {
-    const auto site = static_cast<Site>(group * 32);
-    const Words4 words =
-        random_words(replicas.seed, Stream::bytespin_start, bit_item(site), replica, 0, 0);
-    bits = words.w[group & 3u];
-  }
-  std::uint32_t bytes[8];
-#pragma unroll
-  for (unsigned k = 0; k < 8; ++k) bytes[k] = spread(bits >> 4 * k);
-  auto* out = reinterpret_cast<uint4*>(replicas.spins_of(replica) + 32 * group);
-  out[0] = make_uint4(bytes[0], bytes[1], bytes[2], bytes[3]);
-  out[1] = make_uint4(bytes[4], bytes[5], bytes[6], bytes[7]);
-}
-
-// Potts: one call gives the draws of four sites.
-__device__ __forceinline__ void start_sites(const DeviceReplicas& replicas, std::uint64_t sites,
-                                            std::uint32_t states, std::uint32_t replica, bool hot,
-                                            std::uint64_t call) {
-  std::uint8_t* spins = replicas.spins_of(replica);
-  const Words4 words = random_words(replicas.seed, Stream::bytespin_start, call, replica, 0, 0);
-  const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
-#pragma unroll
-  for (unsigned j = 0; j < 4; ++j) {
-    const std::uint64_t site = first + 16 * j;
-    if (site < sites) spins[site] = hot ? any_state(words.w[j], states) : std::uint8_t{1};
-  }
-}
-
-__global__ void __launch_bounds__(kThreads)
-    start_potts(std::uint64_t sites, std::uint32_t states,
-                const __grid_constant__ DeviceReplicas replicas, bool odd_hot, bool even_hot,
-                const __grid_constant__ ReplicaBlocks blocks) {
-  const auto [replica, block] = blocks.position(blockIdx.x);
-  const bool hot = (replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
-  start_sites(replicas, sites, states, replica, hot, std::uint64_t{block} * kThreads + threadIdx.x);
+__global__ void __launch_bounds__(kItemThreads)
+    start_spins(bool potts, std::uint32_t states, const __grid_constant__ DeviceReplicas replicas,
+                bool odd_hot, bool even_hot, ReplicaItems items) {
+  const Item item = item_of(items);
+  if (item.index >= items.items) return;
+  const bool hot = (item.replica % replicas.per_temperature) % 2 == 1 ? odd_hot : even_hot;
+  const auto site = static_cast<Site>(item.index);
+  replicas.spins_of(item.replica)[site] =
+      hot ? start_spin({replicas.seed, item.replica, 0}, site, potts, states) : std::uint8_t{1};
 }
 
 template <bool kBits>
@@ -291,47 +252,37 @@ std::uint64_t blocks_for(std::uint64_t items) {
 }
 
 template <class Counter>
-void launch_count(const DevicePlan& plan, const Geometry& geometry, const DeviceReplicas& replicas,
+void launch_count(const GraphView& graph, const Geometry& geometry, const DeviceReplicas& replicas,
                   unsigned long long* unequal, unsigned long long* counts, cudaStream_t stream) {
-  const bool wide = plan.lattice.dim > 0 && plan.lattice.extent[0] % 16 == 0;
-  const std::uint64_t pieces = wide ? plan.sites / 16 : plan.sites;
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
+  const bool wide = graph.lattice.dim > 0 && graph.lattice.extent[0] % 16 == 0;
+  const std::uint64_t pieces = wide ? graph.sites / 16 : graph.sites;
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
     auto* kernel = count_lattice<kDim, false, Counter>;
     if constexpr (kDim > 0) {
       if (wide) kernel = count_lattice<kDim, true, Counter>;
     }
     const std::uint64_t first = replicas.part.begin(pieces), last = replicas.part.end(pieces);
     launch(kernel, replicas.whole().blocks(blocks_for(last - first)), {.threads = kThreads}, stream,
-           geometry, first, last, replicas, plan.states, unequal, counts);
+           geometry, first, last, replicas, graph.states, unequal, counts);
   });
 }
 
 }  // namespace
 
-void launch_start(const DevicePlan& plan, const DeviceReplicas& replicas, Start start,
+void launch_start(const GraphView& graph, const DeviceReplicas& replicas, Start start,
                   cudaStream_t stream) {
-  const LaunchShape shape{.threads = kThreads};
-  const bool odd_hot = starts_hot(start, 1), even_hot = starts_hot(start, 0);
-  if (plan.potts) {
-    const std::uint64_t calls = (plan.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-    launch(start_potts, replicas.blocks((calls + kThreads - 1) / kThreads), shape, stream,
-           plan.sites, plan.states, replicas, odd_hot, even_hot);
-    return;
-  }
-  const std::uint64_t groups =
-      (plan.sites + 31) / 32;  // a replica's stride has room for the last group
-  launch(start_ising, replicas.blocks((groups + kThreads - 1) / kThreads), shape, stream, groups,
-         replicas, odd_hot, even_hot);
+  launch(start_spins, ReplicaItems(graph.sites, replicas.count, replicas.part), stream, graph.potts,
+         graph.states, replicas, starts_hot(start, 1), starts_hot(start, 0));
 }
 
-void launch_measure(const DevicePlan& plan, const Geometry& geometry,
+void launch_measure(const GraphView& graph, const Geometry& geometry,
                     const DeviceReplicas& replicas, unsigned long long* unequal,
                     unsigned long long* counts, cudaStream_t stream) {
-  (plan.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(plan, geometry, replicas,
-                                                                         unequal, counts, stream);
+  (graph.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(graph, geometry, replicas,
+                                                                          unequal, counts, stream);
   const DeviceReplicas of_bonds = replicas.part.overlaps ? replicas.whole() : replicas;
-  launch(count_rewired, of_bonds.blocks(blocks_for(plan.rewired_count)), {.threads = kThreads},
-         stream, plan, geometry, replicas, unequal);
+  launch(count_rewired, of_bonds.blocks(blocks_for(graph.rewired_count)), {.threads = kThreads},
+         stream, graph, geometry, replicas, unequal);
 }
 
 void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,

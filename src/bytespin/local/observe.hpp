@@ -1,23 +1,21 @@
-// Exact integer sums over one replica.
+// Exact integer counts of one replica.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 
 namespace rewise::bytespin {
 
-// Ising: sum of s_i. Potts: q N_max - N.
-std::int64_t magnetisation(const Plan& plan, std::span<const std::uint8_t> spins);
-// Sums over all bonds. Ising: s_i s_j; Potts: 1 for equal states.
-std::int64_t bond_sum(const Plan& plan, std::span<const std::uint8_t> spins);
-
-// Computes the contribution of the sites [first, last), which must be whole rows, to sums that
-// ranks add up. counts[0]: bonds between unequal spins, modulo 2^64; each bond is counted at one
-// site: a lattice bond at the site from which it points forward, a rewired bond at RewiredBond::a.
-// counts[1 + k]: sites in state k.
-void count_rows(const Plan& plan, const std::uint8_t* spins, std::uint64_t first,
-                std::uint64_t last, std::span<std::uint64_t> counts);
+// Adds the contribution of the sites [first, last), which must be whole rows, to [1 + states] sums.
+// counts[0]: bonds between unequal spins, modulo 2^64; each bond is counted at one site: a lattice
+// bond at the site from which it points forward, a rewired bond at RewiredBond::a. counts[1 + k]:
+// sites in state k.
+void count_spins(const GraphTables& tables, const std::uint8_t* spins, std::uint64_t first,
+                 std::uint64_t last, std::span<std::uint64_t> counts);
+// Of the counts of all sites, the one that gives the magnetisation (SumUnits): Ising: spins that
+// point up; Potts: sites in the most frequent state.
+std::uint64_t largest_count(const GraphTables& tables, std::span<const std::uint64_t> counts);
 
 }  // namespace rewise::bytespin

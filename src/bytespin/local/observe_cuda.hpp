@@ -4,13 +4,13 @@
 #include <cuda_runtime_api.h>
 
 #include "graphs/geometry.hpp"
-#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/graph_view.hpp"
 #include "src/engine/engine.hpp"
 
 namespace rewise::bytespin {
 
 // Sets every spin of the replicas' part. Queued.
-void launch_start(const DevicePlan& plan, const DeviceReplicas& replicas, Start start,
+void launch_start(const GraphView& graph, const DeviceReplicas& replicas, Start start,
                   cudaStream_t stream);
 
 // The number of counts of launch_measure() per replica, apart from its bonds.
@@ -22,8 +22,8 @@ inline std::uint32_t measured_counts(bool potts, std::uint32_t states) {
 // unequal[replica] (modulo 2^64), and to counts [replicas][measured_counts()] the spins that point
 // up (Ising) or the sites in each state (Potts). The bare lattice is counted from rows of bytes, 16
 // at a time if rows are multiples of 16; then rewired bonds are added and the bonds that they
-// replaced subtracted (for a rank: all that `plan` lists).
-void launch_measure(const DevicePlan& plan, const Geometry& geometry,
+// replaced subtracted (for a rank: all that `graph` lists).
+void launch_measure(const GraphView& graph, const Geometry& geometry,
                     const DeviceReplicas& replicas, unsigned long long* unequal,
                     unsigned long long* counts, cudaStream_t stream);
 

@@ -13,7 +13,7 @@ namespace rewise::bytespin {
 inline constexpr std::uint32_t kNoState = 256;
 
 // Metropolis: returns the proposed state or the old one. `same` is the number of neighbours in the
-// old state, `other` the number in the proposed state. flip: Tables::flip.
+// old state, `other` the number in the proposed state. flip: Thresholds::flip.
 RW_HD std::uint32_t metropolis_state(const Threshold* flip, std::uint32_t old, std::uint32_t same,
                                      std::uint32_t proposed, std::uint32_t other,
                                      std::uint32_t draw) {
@@ -56,8 +56,8 @@ RW_HD bool for_each_state(const std::uint32_t (&state)[kCount], F&& f) {
 }
 
 // Heat bath: draws state s with weight[most - n_s], where n_s neighbours are in s and `most` is the
-// largest n_s (weight: Tables::weight). `state` is sorted. Consecutive states without a neighbour
-// have equal weights and are skipped in one step.
+// largest n_s (weight: Thresholds::weight). `state` is sorted. Consecutive states without a
+// neighbour have equal weights and are skipped in one step.
 template <int kCount>
 RW_HD std::uint32_t heat_bath_state(const std::uint64_t* weight, std::uint32_t q,
                                     const std::uint32_t (&state)[kCount], std::uint64_t random) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/graph_view.hpp"
 #include "src/bytespin/swendsen_wang/tiles.hpp"
 
 namespace rewise::bytespin {
@@ -19,12 +19,12 @@ struct BorderBonds {
   FastDiv rows;               // along x
 
   template <int kDim>
-  static BorderBonds make(const DevicePlan& plan, const Tiles& tiles, const Geometry& geometry,
+  static BorderBonds make(const GraphView& graph, const Tiles& tiles, const Geometry& geometry,
                           const DevicePart& part = {}) {
     BorderBonds borders;
     for (int k = 0; k < kDim; ++k) {
       const std::uint32_t across = k == 0 ? tiles.per_row : tiles.along[k].divisor;
-      const std::uint64_t layers = plan.sites / geometry.extent[k];
+      const std::uint64_t layers = graph.sites / geometry.extent[k];
       std::uint64_t bonds = 0;
       borders.across[k] = FastDiv(across);
       if (k == 0) {
@@ -46,13 +46,13 @@ struct BorderBonds {
       borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
     }
     const DevicePart of_rewired = part.overlaps ? DevicePart{} : part;
-    borders.skip[kDim] = of_rewired.begin(plan.rewired_count);
+    borders.skip[kDim] = of_rewired.begin(graph.rewired_count);
     borders.first[kDim + 1] =
-        borders.first[kDim] + of_rewired.end(plan.rewired_count) - borders.skip[kDim];
+        borders.first[kDim] + of_rewired.end(graph.rewired_count) - borders.skip[kDim];
     return borders;
   }
 
-  // For `index` >= first[dim]: the index in DevicePlan::rewired.
+  // For `index` >= first[dim]: the index in GraphView::rewired.
   template <int kDim>
   RW_HD std::uint64_t rewired(std::uint64_t index) const {
     return index - first[kDim] + skip[kDim];

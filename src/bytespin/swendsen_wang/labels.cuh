@@ -10,13 +10,14 @@
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
 #include "src/cuda/bits.cuh"
 #include "src/cuda/forest.cuh"
+#include "src/cuda/launch.hpp"
 #include "src/cuda/warp_sum.cuh"
 
 namespace rewise::bytespin::device {
 
 // One replica's part of DeviceLabels.
 struct ReplicaLabels {
-  std::uint32_t *drawn, *flips;
+  std::uint32_t* drawn;
   std::uint16_t* place;
   std::uint32_t *parent, *size;
   std::uint64_t* nodes;
@@ -24,21 +25,69 @@ struct ReplicaLabels {
   __device__ __forceinline__ ReplicaLabels(const DeviceLabels& all, std::uint32_t replica,
                                            std::uint64_t stride)
       : drawn(all.drawn + replica * all.drawn_stride),
-        flips(all.flips + replica * all.flip_stride),
         place(all.place + replica * stride),
         parent(all.parent + replica * stride),
         size(all.size + replica * stride),
         nodes(all.nodes + static_cast<std::size_t>(replica) * all.tiles.count * kTileLanes) {}
 };
 
+// The position of a kernel's warp whose last parameter is the tiles, or other items for warps, of
+// all replicas. `replica` may be past the end.
+__device__ __forceinline__ ReplicaBlocks::Position warp_position(const ReplicaBlocks& items) {
+  return items.position(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
+}
+
+// Launches a kernel with a warp for each of the items of every replica.
+template <unsigned kWarps, class... Parameters, class... Arguments>
+void launch_warps(void (*kernel)(Parameters...), std::uint64_t items, std::uint32_t replicas,
+                  cudaStream_t stream, const Arguments&... arguments) {
+  const ReplicaBlocks all(items, replicas);
+  const LaunchShape shape{(all.count() + kWarps - 1) / kWarps, 32 * kWarps};
+  launch(kernel, shape, stream, arguments..., all);
+}
+
+// The masks of drawn bonds of two blocks of 64 slots, which a warp draws together: each half of it
+// makes the 16 calls of one block.
+class DrawnBlocks {
+ public:
+  __device__ __forceinline__ DrawnBlocks(const DrawKey& key, std::uint64_t call, Threshold bond) {
+    const auto last = static_cast<std::uint32_t>(bond - 1);  // a draw <= last opens the bond
+    const Words4 x = key.words(Stream::bytespin_bond, call);
+#pragma unroll
+    for (unsigned w = 0; w < 4; ++w) {
+      ballot_[w] = __ballot_sync(~0u, x.w[w] <= last) & (bond == 0 ? 0 : ~0u);
+    }
+  }
+  // The mask of the first or the second block.
+  __device__ __forceinline__ uint2 mask(bool second) const {
+    const std::uint32_t half = second ? 0x7632 : 0x5410;
+    return make_uint2(__byte_perm(ballot_[0], ballot_[1], half),
+                      __byte_perm(ballot_[2], ballot_[3], half));
+  }
+
+ private:
+  std::uint32_t ballot_[4];
+};
+
 // Adds to the sums of one update and replica: n^2, and n^4 in two words with carry.
-__device__ __forceinline__ void add_sums(const DeviceLabels& all, std::uint32_t replicas,
+__device__ __forceinline__ void add_sums(const TileArrays& all, std::uint32_t replicas,
                                          std::uint32_t update, std::uint32_t replica,
                                          std::uint32_t tile, std::uint64_t square, WideSum fourth) {
   const std::size_t row = static_cast<std::size_t>(update) * replicas + replica;
   unsigned long long* sum = all.sums + (row * all.copies + tile % all.copies) * 3;
   atomicAdd(sum, static_cast<unsigned long long>(square));
   atomic_add_wide(sum + 1, sum + 2, fourth);
+}
+
+// Adds the sums of the lanes of a warp.
+__device__ __forceinline__ void add_warp_sums(const TileArrays& all, std::uint32_t replicas,
+                                              std::uint32_t update, std::uint32_t replica,
+                                              std::uint32_t tile, std::uint64_t square,
+                                              WideSum fourth) {
+  if (!__any_sync(~0u, square != 0)) return;
+  square = warp_sum(square);
+  fourth = warp_sum(fourth);
+  if (threadIdx.x % 32 == 0) add_sums(all, replicas, update, replica, tile, square, fourth);
 }
 
 // Packs sixteen bytes of 0 or 1 to bits.
@@ -75,13 +124,13 @@ __device__ __forceinline__ std::uint64_t load_spins(const std::uint8_t* at, std:
   return bits & low_bits(count);
 }
 
-__device__ __forceinline__ std::uint64_t modified_bits(const SiteGroup* groups, Site site) {
-  const SiteGroup* group = groups + (site >> 5);
+__device__ __forceinline__ std::uint64_t modified_bits(const SiteMasks* site_masks, Site site) {
+  const SiteMasks* masks = site_masks + (site >> 5);
   const std::uint32_t shift = site & 31u;
-  std::uint32_t low = group[0].modified, high = group[1].modified;
+  std::uint32_t low = masks[0].modified, high = masks[1].modified;
   if (shift != 0) {
     low = __funnelshift_r(low, high, shift);
-    high = __funnelshift_r(high, group[2].modified, shift);
+    high = __funnelshift_r(high, masks[2].modified, shift);
   }
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
@@ -115,6 +164,44 @@ __device__ __forceinline__ void for_each_node(const std::uint16_t* list, unsigne
   }
 }
 
+inline constexpr Site kNone = 0xFFFFFFFFu;
+
+// Adds sizes to the words of roots, or of labels, by grow(root, size). Near and below Tc most of
+// them belong to one large cluster, and additions to its word would be the bottleneck. Therefore
+// each warp first sums the sizes for one root, the most frequent one in its first call.
+template <class Grow>
+class RootSums {
+ public:
+  __device__ __forceinline__ explicit RootSums(const Grow& grow) : grow_(grow) {}
+
+  // Called by all lanes; a lane without a root passes kNone.
+  __device__ __forceinline__ void add(Site root, std::uint32_t size) {
+    const std::uint32_t peers = __match_any_sync(~0u, root);
+    if (kept_ == kNone) choose(root, peers);
+    const std::uint32_t total = __reduce_add_sync(peers, size);
+    if (root == kept_) {
+      sum_ += size;
+    } else if (root != kNone && threadIdx.x % 32 == lowest(peers)) {
+      grow_(root, total);
+    }
+  }
+  __device__ __forceinline__ void close() {
+    const std::uint32_t total = __reduce_add_sync(~0u, sum_);
+    if (threadIdx.x % 32 == 0 && total > 0) grow_(kept_, total);
+  }
+
+ private:
+  __device__ __forceinline__ void choose(Site root, std::uint32_t peers) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned votes = root == kNone ? 0 : static_cast<unsigned>(__popc(peers)) << 5 | lane;
+    kept_ = __shfl_sync(~0u, root, static_cast<int>(__reduce_max_sync(~0u, votes) & 31u));
+  }
+
+  const Grow grow_;
+  Site kept_ = kNone;  // the same on all lanes
+  std::uint32_t sum_ = 0;
+};
+
 // The location of a cluster's root after tiles are labelled and joined.
 struct SiteRoot {
   Site root;
@@ -138,12 +225,6 @@ __device__ __forceinline__ std::uint32_t flip_of(const std::uint32_t* flips, std
   return flips[place >> 5] >> (place & 31u) & 1u;
 }
 
-// Two places as two bytes, 0 or 1.
-__device__ __forceinline__ std::uint32_t two_flips(const std::uint32_t* flips,
-                                                   std::uint32_t places) {
-  return flip_of(flips, places & 0xffffu) | flip_of(flips, places >> 16) << 8;
-}
-
 // Called by a warp whose lanes hold the words of a tile. Each lane calls f(site, left) for the
 // first of two sites that it processes at a time; `left`: sites in the row from there on. kWide:
 // rows are multiples of 16 sites; a lane processes eight sites of four rows at a time.
@@ -160,26 +241,6 @@ __device__ __forceinline__ void for_each_piece(const TileWord& word, F&& f) {
     const Site first = __shfl_sync(~0u, word.first, row);
     if (x < count) f(first + x, count - x);
   }
-}
-
-// Flips the sites whose root's place is set in `flips`, as for_each_piece().
-template <bool kWide>
-__device__ __forceinline__ void flip_sites(const ReplicaLabels& arrays, const TileWord& word,
-                                           const std::uint32_t* flips, std::uint8_t* spins) {
-  for_each_piece<kWide>(word, [&](Site site, std::uint32_t left) {
-    if constexpr (kWide) {
-      const uint4 places = *reinterpret_cast<const uint4*>(arrays.place + site);
-      auto* out = reinterpret_cast<uint2*>(spins + site);
-      uint2 eight = *out;
-      eight.x ^= two_flips(flips, places.x) | two_flips(flips, places.y) << 16;
-      eight.y ^= two_flips(flips, places.z) | two_flips(flips, places.w) << 16;
-      *out = eight;
-    } else {
-      for (unsigned j = 0; j < 2 && j < left; ++j) {
-        spins[site + j] ^= static_cast<std::uint8_t>(flip_of(flips, arrays.place[site + j]));
-      }
-    }
-  });
 }
 
 // Sets every spin to take(place of its root, spin), as for_each_piece().

@@ -1,19 +1,17 @@
-// Swendsen-Wang clusters of a replica that ranks share in slabs. Each rank labels its slab, with
-// open boundaries, by the fast method (runs of rows) or by `kalentev`; then bonds out of the slab
-// join labels of different slabs. A label is the smallest site of the cluster's part in the slab.
-// The smallest label of a cluster is its smallest site, which addresses the flip.
+// Swendsen-Wang clusters of a replica that ranks share in slabs. Each rank labels its slab
+// (run_labels.hpp); then bonds out of the slab join labels of different slabs. A label is the
+// smallest site of the cluster's part in the slab. The smallest label of a cluster is its smallest
+// site, which addresses the flip.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "src/base/wide_sum.hpp"
-#include "src/bytespin/plan.hpp"
-#include "src/label/labeller.hpp"
-#include "src/label/run_table.hpp"
+#include "src/bytespin/graph_tables.hpp"
+#include "src/bytespin/swendsen_wang/run_labels.hpp"
 
 namespace rewise::bytespin {
 
@@ -28,15 +26,14 @@ std::vector<LabelPair> unite_labels(std::span<const LabelPair> edges);
 
 class SlabClusters {
  public:
-  // The slab is the planes [first, last) of `planes`. `method`: fast or kalentev.
-  SlabClusters(const Plan& plan, std::uint64_t first, std::uint64_t last, std::uint32_t planes,
-               LabelMethod method);
+  // The sites of the slab, whole planes of `plane` sites. `method`: fast or kalentev.
+  SlabClusters(const GraphTables& tables, IndexRange slab, std::uint64_t plane, LabelMethod method);
 
   // Draws the bonds of a step and labels the clusters of `spins`, [sites of all]. Reads the slab's
   // spins and those of the next slab's first plane.
-  void label(const Tables& tables, const DrawKey& key, const std::uint8_t* spins);
+  void label(const Thresholds& thresholds, const DrawKey& key, const std::uint8_t* spins);
   Site label_of(Site site) const {  // of a site of this slab
-    return label_[runs_.parent[runs_.run_at(runs_.place(static_cast<Site>(site - first_)))]];
+    return label_[labels_.runs.parent[run_of(site)]];
   }
   // Adds the pairs of labels that occupied bonds join from the last plane to the next slab.
   // `next_labels`: labels of the first plane of the next slab.
@@ -54,31 +51,17 @@ class SlabClusters {
             std::vector<LabelPair>& parts);
 
  private:
-  void label_by_method(const std::uint8_t* spins);
+  std::uint32_t run_of(Site site) const {
+    return labels_.runs.run_at(labels_.runs.place(static_cast<Site>(site - first_)));
+  }
 
-  const Plan& plan_;
+  const GraphTables& tables_;
   const std::uint64_t first_, last_, plane_;
-  const Lattice slab_;
-  RunTable runs_;                           // parent: of a run, later its root
-  std::unique_ptr<std::uint64_t[]> drawn_;  // [slots / 64 + 8], where own sites' bonds are
-  std::vector<std::uint64_t> flip_bits_;    // a random bit per site, starting at first_ / 128 * 128
-  std::unique_ptr<Site[]> label_;           // [runs] of a root
-  std::unique_ptr<std::uint32_t[]> size_;   // [runs] of a root
-  std::unique_ptr<std::uint8_t[]> flip_;    // [runs] of a root: whether it flips, or its new state
-  struct Joined {
-    std::uint64_t slot;
-    Site a, b;
-    std::uint64_t at_a, at_b;  // RunTable::place()
-  };
-  std::vector<Joined> rewired_;  // with both ends here
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> joins_;
-  // For `kalentev`: the bonds of the slab, and labels as sites counted from the slab's first site.
-  struct Labelling {
-    BondConfiguration occupied;
-    Labeller labeller;
-    std::vector<Site> label;
-  };
-  std::unique_ptr<Labelling> labelling_;
+  RunLabels labels_;
+  std::vector<std::uint64_t> flip_bits_;   // a random bit per site, starting at first_ / 128 * 128
+  std::unique_ptr<Site[]> label_;          // [runs] of a root
+  std::unique_ptr<std::uint32_t[]> size_;  // [runs] of a root
+  std::unique_ptr<std::uint8_t[]> flip_;   // [runs] of a root: whether it flips, or its new state
 };
 
 }  // namespace rewise::bytespin

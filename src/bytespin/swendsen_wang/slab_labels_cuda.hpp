@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/bytespin/swendsen_wang/slab_clusters.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
@@ -26,7 +26,7 @@ class SlabLabelsCuda {
  public:
   // The slab is sites [own.first, own.last) of a lattice, whole planes. `incoming`: rewired bonds
   // that begin elsewhere and end here, `outgoing`: those that begin here and end elsewhere.
-  SlabLabelsCuda(const DeviceStream& device, const Plan& plan, const DevicePlan& on_device,
+  SlabLabelsCuda(const DeviceStream& device, const GraphTables& tables, const GraphView& on_device,
                  const DeviceReplicas& replicas, IndexRange own,
                  const std::vector<RewiredSlot>& incoming,
                  const std::vector<RewiredSlot>& outgoing);
@@ -52,7 +52,7 @@ class SlabLabelsCuda {
   const DeviceStream& device_;
   const IndexRange own_;
   const std::uint64_t plane_, replicas_;
-  DevicePlan plan_;                    // with the bonds of the slab
+  GraphView graph_;                    // with the bonds of the slab
   LabelArrays whole_, slab_;           // two views of the same arrays
   DeviceBuffer<RewiredSlot> rewired_;  // both ends here, and removed lattice bonds
   DeviceBuffer<SitePair> shortcuts_;   // likewise
@@ -66,29 +66,5 @@ class SlabLabelsCuda {
   DeviceBuffer<unsigned long long> sums_;  // [kClusterSums]
   std::unique_ptr<LabellerCuda> labeller_;
 };
-
-// The steps, queued. `leaving` [replicas][plane]: whether the bond from a site of the last plane to
-// the next slab is occupied. These bonds are removed from the slab's.
-void launch_cut_slab(const LabelArrays& slab, std::uint64_t plane, std::uint8_t* leaving,
-                     cudaStream_t stream);
-// Copies the labels of sites of the slab of one replica. [count]
-void launch_read_labels(const LabelArrays& slab, const Site* sites, std::uint64_t count,
-                        Site* labels, cudaStream_t stream);
-struct SlabJoins {
-  std::uint64_t first = 0, plane = 0;     // of the slab, of a plane, in sites
-  const std::uint8_t* leaving = nullptr;  // [plane] of this replica
-  const RewiredSlot* outgoing = nullptr;  // [outgoing_count]
-  std::uint64_t outgoing_count = 0;
-  const Site* far_labels = nullptr;  // [plane + outgoing_count]
-  std::uint64_t* pairs = nullptr;    // [plane + outgoing_count]
-};
-void launch_join_slab(const DevicePlan& plan, const DeviceReplicas& replicas, std::uint32_t replica,
-                      const LabelArrays& slab, const SlabJoins& joins, cudaStream_t stream);
-// united [count]: labels of the slab, each with the smallest label of its cluster. Stores the draws
-// of the smallest labels in slab.bonds, then replaces the smallest labels in `united` by the sizes
-// of the labels and sets those in slab.size to 0.
-void launch_adopt_draws(const DevicePlan& plan, const DeviceReplicas& replicas,
-                        std::uint32_t replica, const LabelArrays& slab, SitePair* united,
-                        std::uint64_t count, cudaStream_t stream);
 
 }  // namespace rewise::bytespin

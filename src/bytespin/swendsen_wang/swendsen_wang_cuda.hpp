@@ -3,9 +3,8 @@
 // also used by the Wolff method `ccl` and by few-cluster updates. swendsen_wang_fused.hpp is
 // faster, but requires two or more dimensions and rows that are multiples of 64 sites. Steps:
 //
-//   1 draw     makes bit masks of drawn bonds and of flips (four warp ballots pack the draws of 128
-//              bonds). Then stores which rewired bonds are active, and clears the bits of removed
-//              lattice bonds
+//   1 draw     makes bit masks of drawn bonds (four warp ballots pack the draws of 128 bonds). Then
+//              stores which rewired bonds are active, and clears the bits of removed lattice bonds
 //   2 tiles    a warp labels a tile in shared memory. A cluster that touches neither the tile's
 //              border nor a modified cell is closed: its size is final. Every other cluster becomes
 //              a node of a forest over the whole lattice
@@ -26,86 +25,84 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/cluster_updater_cuda.hpp"
 #include "src/bytespin/swendsen_wang/tiles.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bytespin {
 
-// Work space of all replicas, passed to kernels by value. `stride` is DeviceReplicas::stride.
-struct DeviceLabels {
+// What labellings by tiles have in common, for all replicas; passed to kernels by value.
+struct TileArrays {
   Geometry geometry;
   Tiles tiles;
-  std::uint64_t drawn_stride = 0, flip_stride = 0;  // 32-bit words per replica
-  std::uint32_t* drawn = nullptr;                   // bit of slot s: word s / 32, bit s % 32
-  std::uint32_t* flips = nullptr;                   // bit of site s likewise
-  std::uint8_t* rewired_on = nullptr;  // [replicas][rewired] 1: drawn, and between equal spins
-  std::uint16_t* place = nullptr;      // [replicas][stride] place of the site's root in its tile
-  std::uint32_t* parent = nullptr;     // [replicas][stride] of nodes
-  std::uint32_t* size = nullptr;       // [replicas][stride] of nodes
-  std::uint64_t* nodes = nullptr;  // [replicas][tiles][lanes] bit x: site x of the lane is a node
+  std::uint64_t drawn_stride = 0;  // 32-bit words per replica
+  std::uint32_t* drawn = nullptr;  // bit of slot s: word s / 32, bit s % 32
   // [updates of a batch][replicas][copies][3]: n^2, n^4 low, high
   unsigned long long* sums = nullptr;
   std::uint32_t copies = 1;  // of the sums, to reduce contention of atomic additions
 };
 
-class SwendsenWangCuda {
+// `stride` is DeviceReplicas::stride.
+struct DeviceLabels : TileArrays {
+  std::uint8_t* rewired_on = nullptr;  // [replicas][rewired] 1: drawn, and between equal spins
+  std::uint16_t* place = nullptr;      // [replicas][stride] place of the site's root in its tile
+  std::uint32_t* parent = nullptr;     // [replicas][stride] of nodes
+  std::uint32_t* size = nullptr;       // [replicas][stride] of nodes
+  std::uint64_t* nodes = nullptr;  // [replicas][tiles][lanes] bit x: site x of the lane is a node
+  std::uint8_t* blank = nullptr;   // Potts: [replicas][stride] zeros
+};
+
+// Owns arrays of any types in device memory, which are cleared.
+class DeviceArrays {
  public:
-  // The arrays of `plan`, in device memory, must outlive this object.
-  SwendsenWangCuda(const DevicePlan& plan, const DeviceReplicas& replicas, cudaStream_t stream);
+  // Queues the clearing of an array of `count` elements.
+  template <class T>
+  T* add(std::uint64_t count, cudaStream_t stream) {
+    arrays_.emplace_back(sizeof(T) * count);
+    arrays_.back().clear(stream);
+    return reinterpret_cast<T*>(arrays_.back().data());
+  }
+
+ private:
+  std::vector<DeviceBuffer<std::byte>> arrays_;
+};
+
+class SwendsenWangCuda final : public ClusterUpdaterCuda {
+ public:
+  // The arrays of `graph`, in device memory, must outlive this object.
+  SwendsenWangCuda(const GraphView& graph, const DeviceReplicas& replicas, cudaStream_t stream);
 
   // Bytes of work space on the device.
-  static std::uint64_t bytes(const DevicePlan& plan, std::uint32_t replicas,
-                             std::uint64_t replica_stride);
+  static std::uint64_t bytes(const GraphView& graph, std::uint32_t replicas);
 
-  // Queues steps 1 to 3 of update `update` of a batch. Also used by wolff_ccl.cu.
+  // Queues steps 1 to 3 of update `update` of a batch. Also used by SeedClustersCuda.
   void label(const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
   const DeviceLabels& labels() const { return labels_; }
 
-  // As FusedSwendsenWang::run().
-  void run(const DeviceReplicas& replicas, std::uint32_t updates, unsigned long long* quartic,
-           cudaStream_t stream);
+  void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) override;
 
  private:
-  DevicePlan plan_;
+  GraphView graph_;
   DeviceLabels labels_;
-  DeviceBuffer<std::uint32_t> drawn_, flips_, parent_, size_;
-  DeviceBuffer<std::uint8_t> rewired_on_;
-  DeviceBuffer<std::uint8_t> blank_;  // Potts: [replicas][stride] zeros
-  DeviceBuffer<std::uint16_t> place_;
-  DeviceBuffer<std::uint64_t> nodes_;
-  DeviceBuffer<unsigned long long> sums_;
+  DeviceArrays arrays_;
 };
 
 inline constexpr std::uint32_t kUpdatesPerBatch = 64;  // between two calls of launch_close()
 inline constexpr std::uint32_t kMaskSlack = 16;        // words after a mask that kernels may read
 
-// Philox calls of a warp in step 1. The number of calls is rounded up to a multiple of it.
-inline constexpr std::uint64_t kCallsPerWarp = 256;
-
-Tiles make_tiles(const DevicePlan& plan);
-// DeviceLabels::copies.
+Tiles make_tiles(const GraphView& graph);
+// TileArrays::copies.
 std::uint32_t sum_copies(const Tiles& tiles);
 
-// The steps, each queued for all replicas.
-void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
-                 cudaStream_t stream);
-// Potts, after launch_draw(): removes drawn lattice bonds between unequal spins. A labelling that
-// treats all spins as equal then finds the clusters.
-void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
+// Step 4, queued for all replicas.
+void launch_find_roots(const GraphView& graph, const DeviceLabels& labels,
                        const DeviceReplicas& replicas, cudaStream_t stream);
-void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
-                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream);
-void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
-                 cudaStream_t stream);
-void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceReplicas& replicas, cudaStream_t stream);
-void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
-                 std::uint32_t update, cudaStream_t stream);
-// Adds the sums of a batch to replicas.pending and quartic, then clears them.
-void launch_close(const DeviceLabels& labels, const DeviceReplicas& replicas, std::uint32_t updates,
-                  unsigned long long* quartic, cudaStream_t stream);
+// Adds the sums of a batch to replicas.pending and replicas.quartic, then clears them.
+void launch_close(const TileArrays& labels, const DeviceReplicas& replicas, std::uint32_t updates,
+                  cudaStream_t stream);
 
 }  // namespace rewise::bytespin

@@ -1,17 +1,11 @@
 // The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in this order:
 //
-//   - the forest over the lattice
 //   - the differences between Ising and Potts
 //   - the tile: the draws of its nodes in the previous update, then the labels of its clusters
 //   - the bonds between tiles
-//   - the borders between ranks that share a replica
 #include "src/bytespin/equal_bytes.hpp"
 #include "src/bytespin/swendsen_wang/border_bonds.hpp"
-#include "src/bytespin/swendsen_wang/labels.cuh"
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
-#include "src/cuda/bits.cuh"
-#include "src/cuda/forest.cuh"
-#include "src/cuda/launch.hpp"
+#include "src/bytespin/swendsen_wang/fused_labels.cuh"
 
 namespace rewise::bytespin {
 namespace {
@@ -19,51 +13,6 @@ namespace {
 using namespace device;
 
 constexpr unsigned kThreads = 128;  // per block, except in kernels on tiles
-
-// The forest. A cluster of a tile is a node if it may continue in another tile. The key of a node
-// is its smallest site.
-
-// In a kernel that was launched early: waits until the writes of the previous kernel are visible.
-__device__ __forceinline__ void wait_for_kernel_before() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-// Allows the next kernel on the stream to start if it is launched early and there is room.
-__device__ __forceinline__ void let_next_kernel_begin() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-// The arrays of one replica in FusedLabels. `turn` (even or odd) selects one of the two forests.
-struct FusedReplica {
-  std::uint32_t* drawn;
-  std::uint16_t* label;
-  std::uint32_t* count;
-  KeyedForest forest;
-  std::uint16_t* own;
-  std::uint32_t* size;
-
-  __device__ __forceinline__ FusedReplica(const FusedLabels& all, std::uint32_t replica,
-                                          std::uint32_t turn)
-      : drawn(all.common.drawn + replica * all.common.drawn_stride) {
-    const std::size_t tiles = static_cast<std::size_t>(replica) * all.stride;
-    const std::size_t nodes = tiles * all.capacity;
-    label = all.label + tiles * kTileSites;
-    count = all.count + tiles;
-    forest = {(turn % 2 == 0 ? all.node[0] : all.node[1]) + nodes};
-    own = (turn % 2 == 0 ? all.own[0] : all.own[1]) + nodes;
-    size = (turn % 2 == 0 ? all.size[0] : all.size[1]) + nodes;
-  }
-};
-
-// Labels of sites: bit 15 is the spin (Ising). The bits below are the number of the site's node in
-// its tile or, if the site belongs to a closed cluster (which lies within one tile), kClosed plus
-// the draw of that cluster.
-inline constexpr std::uint32_t kClosed = kTileSites;
-inline constexpr std::uint32_t kSpinBit = 15;
-inline constexpr std::uint32_t kNodeMask = (1u << kSpinBit) - 1;
 
 // The differences between the models: how a tile in shared memory stores its spins, what its
 // clusters draw, and how labels change spins. The functions are called by a block of kWarps warps;
@@ -87,7 +36,7 @@ struct FusedIsing {
     std::uint32_t flips[kTileSites / 32 + 1];
   };
 
-  explicit FusedIsing(const DevicePlan&) {}
+  explicit FusedIsing(const GraphView&) {}
 
   // Draws for the rows of this warp's band. Each of the first kRows lanes draws for one row.
   template <unsigned kWarps>
@@ -96,8 +45,7 @@ struct FusedIsing {
     constexpr unsigned kRows = kTileLanes / kWarps;
     const unsigned lane = threadIdx.x % 32, row = kRows * (threadIdx.x / 32) + lane % kRows;
     const Site first = __shfl_sync(~0u, word.first, static_cast<int>(row));
-    const Words4 x =
-        random_words(key.seed, Stream::bytespin_flip, bit_item(first), key.replica, 0, key.step);
+    const Words4 x = key.words(Stream::bytespin_flip, bit_item(first));
     if (lane >= kRows) return;
     const bool upper = (first & kWordSites) != 0;
     out.flips[2 * row] = upper ? x.w[2] : x.w[0];
@@ -113,9 +61,7 @@ struct FusedIsing {
     if (threadIdx.x == 0) out.flips[kClosed / 32] = 2;
   }
   __device__ __forceinline__ Draw draw(const DrawKey& key, Site smallest) const {
-    return bit_of(random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.replica, 0,
-                               key.step),
-                  smallest) != 0;
+    return bit_draw(key, Stream::bytespin_flip, smallest) != 0;
   }
   // Called by a warp, for 32 labels starting at `begin`.
   static __device__ __forceinline__ void set(LabelDraws& out, std::uint32_t begin, Draw draw) {
@@ -170,7 +116,7 @@ struct FusedPotts {
 
   std::uint32_t states;
 
-  explicit FusedPotts(const DevicePlan& plan) : states(plan.states) {}
+  explicit FusedPotts(const GraphView& graph) : states(graph.states) {}
 
   // Draws a state for every site: 16 calls per row, each for four sites. Drawing only for the roots
   // would not be faster: the thread with the most roots makes about as many calls, and all threads
@@ -186,8 +132,7 @@ struct FusedPotts {
       const unsigned row = top + 2 * n + lane / kCallsPerBlock;
       const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
       const Words4 x =
-          random_words(key.seed, Stream::bytespin_flip,
-                       first / kSlotsPerBlock * kCallsPerBlock + call, key.replica, 0, key.step);
+          key.words(Stream::bytespin_flip, first / kSlotsPerBlock * kCallsPerBlock + call);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
         out.state[kWordSites * row + kCallsPerBlock * j + call] = any_state(x.w[j], states);
@@ -338,13 +283,10 @@ class RootFinder {
   }
 
   // Adds the sums to those of an update. Called by whole warps.
-  __device__ __forceinline__ void add_up(const DeviceLabels& labels, std::uint32_t replicas,
+  __device__ __forceinline__ void add_up(const TileArrays& labels, std::uint32_t replicas,
                                          std::uint32_t update, std::uint32_t replica,
                                          std::uint32_t tile) {
-    if (!__any_sync(~0u, square_ != 0)) return;
-    const std::uint64_t square = warp_sum(square_);
-    const WideSum fourth = warp_sum(fourth_);
-    if (threadIdx.x % 32 == 0) add_sums(labels, replicas, update, replica, tile, square, fourth);
+    add_warp_sums(labels, replicas, update, replica, tile, square_, fourth_);
   }
 
  private:
@@ -423,14 +365,11 @@ struct FusedTileMemory {
 };
 
 // Draws the bonds of a band of rows that begins with row `top`, into the masks `drawn` of the band.
-// In each round the warp draws two blocks of 64 slots; four ballots give their masks.
 template <int kDim, unsigned kRows>
 __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsigned top,
                                            const TileWord& word, const DrawKey& key,
                                            Threshold bond) {
   const unsigned lane = threadIdx.x % 32;
-  const auto last = static_cast<std::uint32_t>(bond - 1);  // a draw <= last opens the bond
-  const std::uint32_t never = bond == 0 ? 0 : ~0u;
   auto* out = reinterpret_cast<uint2*>(drawn);
 #pragma unroll 4
   for (unsigned n = 0; n < kRows * kDim / 2; ++n) {
@@ -439,15 +378,8 @@ __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsi
     const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
     const std::uint64_t call =
         (first / kSlotsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane % kCallsPerBlock;
-    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.replica, 0, key.step);
-    const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
-    const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
-    const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
-    const std::uint32_t b3 = __ballot_sync(~0u, x.w[3] <= last);
-    const std::uint32_t half = lane < kCallsPerBlock ? 0x5410 : 0x7632;
-    if (lane % kCallsPerBlock == 0) {
-      out[block] = make_uint2(__byte_perm(b0, b1, half) & never, __byte_perm(b2, b3, half) & never);
-    }
+    const uint2 mask = DrawnBlocks(key, call, bond).mask(lane >= kCallsPerBlock);
+    if (lane % kCallsPerBlock == 0) out[block] = mask;
   }
 }
 
@@ -463,7 +395,7 @@ class FusedTile {
         tile_(tile),
         lane_(threadIdx.x % 32),
         warp_(threadIdx.x / 32),
-        word_(tile_word<kDim>(labels.common.tiles, labels.common.geometry, tile, lane_)) {}
+        word_(tile_word<kDim>(labels.tiles, labels.geometry, tile, lane_)) {}
 
   __device__ __forceinline__ const TileWord& word() const { return word_; }
 
@@ -478,7 +410,7 @@ class FusedTile {
   }
 
   // Steps 2 to 4, after a barrier for the spins.
-  __device__ __forceinline__ void join(const DevicePlan& plan, const FusedReplica& arrays) {
+  __device__ __forceinline__ void join(const GraphView& graph, const FusedReplica& arrays) {
     if constexpr (Model::kPotts) keep_equal<kDim, kWarps>(memory_.drawn, memory_.spins, word_);
     const std::uint64_t spin = Model::row(memory_.spins);
     const std::uint64_t all = word_.count > 0 ? ~std::uint64_t{0} : 0;
@@ -486,7 +418,7 @@ class FusedTile {
     if (warp_ == 0) {
       memory_.first[lane_] = word_.first;
       memory_.starts[lane_] = starts_;
-      memory_.open[lane_] = open_sites(plan);
+      memory_.open[lane_] = open_sites(graph);
     }
     write_border_bonds(arrays);
     std::uint64_t first = 0;
@@ -499,9 +431,8 @@ class FusedTile {
 
   // Step 5. Writes the nodes of `replica` and the labels; adds the sums of closed clusters to those
   // of an update.
-  __device__ __forceinline__ void find_roots(const FusedReplica& arrays, const DeviceLabels& common,
-                                             std::uint32_t replicas, std::uint32_t update,
-                                             std::uint32_t replica) {
+  __device__ __forceinline__ void find_roots(const FusedReplica& arrays, std::uint32_t replicas,
+                                             std::uint32_t update, std::uint32_t replica) {
     const std::uint32_t valid = __ballot_sync(~0u, word_.count > 0) >> kBandRows * warp_;
     climb_all();
     __syncthreads();
@@ -517,7 +448,7 @@ class FusedTile {
       const std::uint64_t fourth =
           std::uint64_t{memory_.fourth_high} * kFourthUnit + memory_.fourth_low;
       if (memory_.square != 0) {
-        add_sums(common, replicas, update, replica, tile_, memory_.square, fourth);
+        add_sums(labels_, replicas, update, replica, tile_, memory_.square, fourth);
       }
     }
   }
@@ -559,10 +490,10 @@ class FusedTile {
   }
 
   // Sites that have, or may have, a bond to another tile.
-  __device__ __forceinline__ std::uint64_t open_sites(const DevicePlan& plan) const {
+  __device__ __forceinline__ std::uint64_t open_sites(const GraphView& graph) const {
     if (word_.edge) return ~std::uint64_t{0};
     const std::uint64_t ends = std::uint64_t{1} << 63 | 1u;
-    if (plan.rewired_count == 0 || word_.count == 0) return ends;
+    if (graph.rewired_count == 0 || word_.count == 0) return ends;
     return ends | bits_from(labels_.modified, 1, word_.first);
   }
 
@@ -878,14 +809,14 @@ __device__ __forceinline__ void find_roots_before(RootFinder<kWarps, Model>& fin
 
 // kFirst: the first update of a run reads its spins from bytes, later ones from labels.
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
-__device__ __forceinline__ void label_tile(const Model& model, const DevicePlan& plan,
+__device__ __forceinline__ void label_tile(const Model& model, const GraphView& graph,
                                            const FusedLabels& labels,
                                            const DeviceReplicas& replicas, std::uint32_t update,
                                            std::uint32_t replica, std::uint32_t number,
                                            TileMemory<kDim, kWarps, Model>& memory) {
   const FusedReplica arrays(labels, replica, update), before(labels, replica, update + 1);
   FusedTile<kDim, kWarps, Model> tile(labels, number, memory.tile);
-  tile.draw(model, replicas.key(replica), plan.bond[replicas.temperature(replica)]);
+  tile.draw(model, replicas.key(replica), graph.bond[replicas.temperature(replica)]);
   wait_for_kernel_before();
   RootFinder<kWarps, Model> finder(model, before, {replicas.seed, replica, replicas.step - 1},
                                    number * labels.capacity, memory.roots);
@@ -898,23 +829,23 @@ __device__ __forceinline__ void label_tile(const Model& model, const DevicePlan&
     take_spins(sites, tile.word(), memory, replicas.spins_of(replica));
   }
   __syncthreads();
-  tile.join(plan, arrays);
-  tile.find_roots(arrays, labels.common, replicas.count, update, replica);
+  tile.join(graph, arrays);
+  tile.find_roots(arrays, replicas.count, update, replica);
   if constexpr (!kFirst) {
-    finder.add_up(labels.common, replicas.count, update - 1, replica, number);
+    finder.add_up(labels, replicas.count, update - 1, replica, number);
   }
 }
 
 template <int kDim, bool kFirst, unsigned kWarps, class Model>
 __global__ void __launch_bounds__(32 * kWarps, kMaxWarps<kDim, Model> / kWarps)
-    label_tiles(const __grid_constant__ Model model, const __grid_constant__ DevicePlan plan,
+    label_tiles(const __grid_constant__ Model model, const __grid_constant__ GraphView graph,
                 const __grid_constant__ FusedLabels labels,
                 const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
                 const __grid_constant__ ReplicaBlocks tiles) {
   __shared__ TileMemory<kDim, kWarps, Model> memory;
   let_next_kernel_begin();
   const auto [replica, tile] = tiles.position(blockIdx.x);
-  label_tile<kDim, kFirst>(model, plan, labels, replicas, update, replica, tile, memory);
+  label_tile<kDim, kFirst>(model, graph, labels, replicas, update, replica, tile, memory);
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -923,8 +854,8 @@ __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels&
                                           std::uint32_t replica, std::uint32_t tile,
                                           RootMemory<kWarps, Model>& memory) {
   const FusedReplica arrays(labels, replica, update);
-  const Tiles& tiles = labels.common.tiles;
-  const TileWord word = tile_word<kDim>(tiles, labels.common.geometry, tile, threadIdx.x % 32);
+  const Tiles& tiles = labels.tiles;
+  const TileWord word = tile_word<kDim>(tiles, labels.geometry, tile, threadIdx.x % 32);
   RootFinder<kWarps, Model> finder(model, arrays, replicas.key(replica), tile * labels.capacity,
                                    memory);
   wait_for_kernel_before();
@@ -939,7 +870,7 @@ __device__ __forceinline__ void flip_tile(const Model& model, const FusedLabels&
     *reinterpret_cast<uint2*>(spins + first + place % kWordSites) =
         eight_spins<Model>(memory.draws, eight_labels(arrays, tile, n));
   }
-  finder.add_up(labels.common, replicas.count, update, replica, tile);
+  finder.add_up(labels, replicas.count, update, replica, tile);
 }
 
 template <int kDim, unsigned kWarps, class Model>
@@ -956,7 +887,7 @@ __global__ void __launch_bounds__(32 * kWarps)
 template <class Kernel, class... Arguments>
 void launch_for_tiles(const FusedLabels& labels, const DeviceReplicas& replicas,
                       cudaStream_t stream, const Kernel& kernel, const Arguments&... arguments) {
-  const ReplicaBlocks tiles = replicas.blocks(labels.common.tiles.count);
+  const ReplicaBlocks tiles = replicas.blocks(labels.tiles.count);
   const auto with = [&]<unsigned kWarps>() {
     launch(kernel.template operator()<kWarps>(), tiles,
            {.threads = 32 * kWarps, .starts_early = labels.starts_early}, stream, arguments...);
@@ -969,53 +900,28 @@ void launch_for_tiles(const FusedLabels& labels, const DeviceReplicas& replicas,
 }
 
 template <class Model>
-void launch_tiles(const DevicePlan& plan, const FusedLabels& labels, const DeviceReplicas& replicas,
+void launch_tiles(const GraphView& graph, const FusedLabels& labels, const DeviceReplicas& replicas,
                   std::uint32_t update, cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      const auto kernel = [&]<unsigned kWarps>() {
-        return update == 0 ? label_tiles<kDim, true, kWarps, Model>
-                           : label_tiles<kDim, false, kWarps, Model>;
-      };
-      launch_for_tiles(labels, replicas, stream, kernel, Model(plan), plan, labels, replicas,
-                       update);
-    }
+  with_tiled_dim(graph.lattice.dim, [&]<int kDim>() {
+    const auto kernel = [&]<unsigned kWarps>() {
+      return update == 0 ? label_tiles<kDim, true, kWarps, Model>
+                         : label_tiles<kDim, false, kWarps, Model>;
+    };
+    launch_for_tiles(labels, replicas, stream, kernel, Model(graph), graph, labels, replicas,
+                     update);
   });
 }
 
 template <class Model>
-void launch_flips(const DevicePlan& plan, const FusedLabels& labels, const DeviceReplicas& replicas,
+void launch_flips(const GraphView& graph, const FusedLabels& labels, const DeviceReplicas& replicas,
                   std::uint32_t update, cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      const auto kernel = [&]<unsigned kWarps>() { return flip_tiles<kDim, kWarps, Model>; };
-      launch_for_tiles(labels, replicas, stream, kernel, Model(plan), labels, replicas, update);
-    }
+  with_tiled_dim(graph.lattice.dim, [&]<int kDim>() {
+    const auto kernel = [&]<unsigned kWarps>() { return flip_tiles<kDim, kWarps, Model>; };
+    launch_for_tiles(labels, replicas, stream, kernel, Model(graph), labels, replicas, update);
   });
 }
 
 // The bonds between tiles, and the masks that are made once.
-
-// The label of a site, and the node that it belongs to.
-struct SiteNode {
-  std::uint32_t label = 0, node = 0;
-};
-
-template <int kDim>
-__device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const FusedReplica& arrays,
-                                            Site site) {
-  const TilePlace at = tile_place<kDim>(labels.common.tiles, labels.common.geometry, site);
-  const std::uint32_t label =
-      arrays.label[static_cast<std::size_t>(at.tile) * kTileSites + at.place];
-  return {label, at.tile * labels.capacity + (label & kNodeMask)};
-}
-
-__device__ __forceinline__ bool rewired_drawn(const DevicePlan& plan,
-                                              const DeviceReplicas& replicas, std::uint32_t replica,
-                                              const RewiredSlot& bond) {
-  return is_below(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
-                  plan.bond[replicas.temperature(replica)]);
-}
 
 // A bond of the list, with the data that are available before the tiles are labelled.
 struct Candidate {
@@ -1024,7 +930,7 @@ struct Candidate {
   int direction = -1;  // across a border
 };
 
-// The sites of a rank. The rank joins the bonds that have both ends among them.
+// The sites of a rank, or all. Only bonds with both ends among them are joined.
 struct SlabSites {
   std::uint64_t first, last;
 
@@ -1033,43 +939,40 @@ struct SlabSites {
   }
 };
 
-template <int kDim, bool kSlab>
-__device__ __forceinline__ Candidate candidate(const DevicePlan& plan, const FusedLabels& labels,
+template <int kDim>
+__device__ __forceinline__ Candidate candidate(const GraphView& graph, const FusedLabels& labels,
                                                const BorderBonds& borders, const SlabSites& slab,
                                                const DeviceReplicas& replicas,
                                                std::uint32_t replica, std::uint64_t index) {
   if (index < borders.first[kDim]) {
-    const BorderBond bond = border_bond<kDim>(labels.common.geometry, borders, plan.sites, index);
-    const bool here = !kSlab || slab.have(bond.a, bond.b);
-    return {bond.exists && here, bond.a, bond.b, bond.direction};
+    const BorderBond bond = border_bond<kDim>(labels.geometry, borders, graph.sites, index);
+    return {bond.exists && slab.have(bond.a, bond.b), bond.a, bond.b, bond.direction};
   }
   if (index >= borders.first[kDim + 1]) return {};
-  const RewiredSlot bond = plan.rewired[borders.rewired<kDim>(index)];
-  if (kSlab && !slab.have(bond.a, bond.b)) return {};
-  return {rewired_drawn(plan, replicas, replica, bond), bond.a, bond.b, -1};
+  const RewiredSlot bond = graph.rewired[borders.rewired<kDim>(index)];
+  if (!slab.have(bond.a, bond.b)) return {};
+  return {rewired_drawn(graph, replicas, replica, bond), bond.a, bond.b, -1};
 }
 
-// Both ends of a bond in the list are open sites: their labels name nodes. kPotts: spins are bytes,
-// not bits of labels.
-template <int kDim, bool kPotts, bool kSlab>
-__device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLabels& labels,
+// Both ends of a bond in the list are open sites: their labels name nodes.
+template <int kDim>
+__device__ __forceinline__ void join_bond(const GraphView& graph, const FusedLabels& labels,
                                           const BorderBonds& borders, const SlabSites& slab,
                                           const DeviceReplicas& replicas, std::uint32_t update,
                                           std::uint32_t replica, std::uint64_t index) {
   const FusedReplica arrays(labels, replica, update);
-  const Candidate bond =
-      candidate<kDim, kSlab>(plan, labels, borders, slab, replicas, replica, index);
+  const Candidate bond = candidate<kDim>(graph, labels, borders, slab, replicas, replica, index);
   wait_for_kernel_before();
   bool joined = bond.drawn;
   SiteNode a, b;
   if (joined) {
     if (bond.direction >= 0) {
-      joined = bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction));
+      joined = bit_at(arrays.drawn, GraphView::slot_of<kDim>(bond.a, bond.direction));
     }
     a = node_of<kDim>(labels, arrays, bond.a);
     b = node_of<kDim>(labels, arrays, bond.b);
   }
-  if constexpr (kPotts) {
+  if (graph.potts) {  // spins are bytes, not bits of labels
     const std::uint8_t* spins = replicas.spins_of(replica);
     joined = joined && spins[bond.a] == spins[bond.b];
   } else {
@@ -1082,504 +985,63 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const FusedLab
   if (joined && threadIdx.x % 32 == lowest(peers)) arrays.forest.unite(a.node, b.node);
 }
 
-template <int kDim, bool kPotts, bool kSlab>
+template <int kDim>
 __global__ void __launch_bounds__(kThreads)
-    join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
+    join_bonds(const __grid_constant__ GraphView graph, const __grid_constant__ FusedLabels labels,
                const __grid_constant__ BorderBonds borders, const __grid_constant__ SlabSites slab,
                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
                const __grid_constant__ ReplicaBlocks blocks) {
   let_next_kernel_begin();
   const auto [replica, block] = blocks.position(blockIdx.x);
-  join_bond<kDim, kPotts, kSlab>(plan, labels, borders, slab, replicas, update, replica,
-                                 std::uint64_t{block} * kThreads + threadIdx.x);
+  join_bond<kDim>(graph, labels, borders, slab, replicas, update, replica,
+                  std::uint64_t{block} * kThreads + threadIdx.x);
 }
 
-__device__ __forceinline__ void mark_gone(const DevicePlan& plan, std::uint32_t* gone,
+__device__ __forceinline__ void mark_gone(const GraphView& graph, std::uint32_t* gone,
                                           std::uint64_t index) {
-  const std::uint64_t slot = plan.rewired[index].slot;
-  if (slot < plan.bond_slots.lattice_slots) atomicOr(gone + (slot >> 5), 1u << (slot & 31u));
+  const std::uint64_t slot = graph.rewired[index].slot;
+  if (slot < graph.bond_slots.lattice_slots) atomicOr(gone + (slot >> 5), 1u << (slot & 31u));
 }
 
 __global__ void __launch_bounds__(kThreads)
-    make_masks(const __grid_constant__ DevicePlan plan, std::uint32_t* gone,
+    make_masks(const __grid_constant__ GraphView graph, std::uint32_t* gone,
                std::uint32_t* modified) {
   const std::uint64_t index = static_cast<std::uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (index < plan.rewired_count) mark_gone(plan, gone, index);
-  if (32 * index < plan.sites) modified[index] = plan.groups[index].modified;
-}
-
-// The borders of slabs when ranks share a replica.
-
-constexpr Site kNoLabel = 0xFFFFFFFFu;  // site counts end at 2^32 - 1
-
-__device__ __forceinline__ Site label_of(unsigned long long pair, unsigned which) {
-  return static_cast<Site>(which == 0 ? pair >> 32 : pair);
-}
-
-template <int kDim, bool kPotts>
-__device__ __forceinline__ std::uint64_t end_at(const FusedLabels& labels,
-                                                const FusedReplica& arrays,
-                                                const std::uint8_t* spins, Site site) {
-  const SiteNode at = node_of<kDim>(labels, arrays, site);
-  KeyedForest::Word word;
-  arrays.forest.root(at.node, word);
-  const std::uint32_t spin = kPotts ? spins[site] : at.label >> kSpinBit;
-  return border_end(KeyedForest::key(word), spin);
-}
-
-template <int kDim, bool kPotts>
-__global__ void __launch_bounds__(kThreads)
-    border_ends(const __grid_constant__ DevicePlan plan, const __grid_constant__ FusedLabels labels,
-                const __grid_constant__ DeviceReplicas replicas,
-                const __grid_constant__ SlabBorders slab, std::uint32_t update,
-                std::uint32_t replica, unsigned long long* ends) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  auto site = static_cast<Site>(slab.first + k);
-  std::uint64_t place = k;
-  bool drawn = true;
-  if (k >= slab.plane && k < slab.ends_out()) {
-    const RewiredSlot bond = slab.incoming[k - slab.plane];
-    site = bond.b;
-    place = slab.plane + slab.incoming_place[k - slab.plane];
-    drawn = rewired_drawn(plan, replicas, replica, bond);
-  }
-  wait_for_kernel_before();
-  if (k >= slab.ends_out()) return;
-  const FusedReplica arrays(labels, replica, update);
-  ends[place] = drawn ? end_at<kDim, kPotts>(labels, arrays, replicas.spins_of(replica), site) : 0;
-}
-
-// Reserves the next `takes` entries (at most two) of a list for a thread and returns the first one.
-// Called by whole blocks. A block makes one addition, because additions to one address are serial.
-__device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32_t* count) {
-  __shared__ std::uint32_t first[kThreads / 32];
-  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint32_t ones = __ballot_sync(~0u, (takes & 1u) != 0);
-  const std::uint32_t twos = __ballot_sync(~0u, (takes & 2u) != 0);
-  const auto taken = [&](std::uint32_t lanes) {
-    return static_cast<std::uint32_t>(__popc(ones & lanes) + 2 * __popc(twos & lanes));
-  };
-  if (lane == 0) first[warp] = taken(~0u);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    std::uint32_t all = 0;
-    for (const std::uint32_t of_warp : first) all += of_warp;
-    std::uint32_t next = all > 0 ? atomicAdd(count, all) : 0;
-    for (std::uint32_t& of_warp : first) {
-      next += of_warp;
-      of_warp = next - of_warp;
-    }
-  }
-  __syncthreads();
-  const std::uint32_t place = first[warp] + taken((1u << lane) - 1);
-  __syncthreads();
-  return place;
-}
-
-// Returns false if the pair is in the cache of listed pairs, and adds it otherwise. The cache is
-// lossy: a pair may count as new again, which only repeats it in the list. Most pairs occur
-// repeatedly, even within a block.
-__device__ __forceinline__ bool meet(const SlabEdges& edges, unsigned long long pair) {
-  const auto mixed = static_cast<std::uint32_t>((pair * 0x9E3779B97F4A7C15ull) >> 32);
-  const std::uint32_t place = mixed & (edges.met_size - 1);
-  return KeyedForest{edges.met}.peek(place) != pair && atomicExch(edges.met + place, pair) != pair;
-}
-
-template <int kDim, bool kPotts>
-__global__ void __launch_bounds__(kThreads)
-    border_edges(const __grid_constant__ DevicePlan plan,
-                 const __grid_constant__ FusedLabels labels,
-                 const __grid_constant__ DeviceReplicas replicas,
-                 const __grid_constant__ SlabBorders slab, std::uint32_t update,
-                 std::uint32_t replica, const __grid_constant__ RankEnds ends,
-                 const __grid_constant__ SlabEdges edges) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const FusedReplica arrays(labels, replica, update);
-  bool joined = false;
-  Site a = 0;
-  if (k < slab.plane) {
-    a = static_cast<Site>(slab.last - slab.plane + k);
-    joined = bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(a, kDim - 1));
-  } else if (k < slab.ends_in()) {
-    const RewiredSlot bond = slab.outgoing[k - slab.plane];
-    a = bond.a;
-    joined = rewired_drawn(plan, replicas, replica, bond);
-  }
-  std::uint64_t here = 0, there = 0;
-  if (joined) {
-    unsigned list = 0;
-    while (k >= ends.first[list + 1]) ++list;
-    there = ends.ends[list][k - ends.first[list]];
-    here = end_at<kDim, kPotts>(labels, arrays, replicas.spins_of(replica), a);
-    joined = here >> 32 == there >> 32;
-  }
-  const unsigned long long pair = joined ? here << 32 | (there & 0xFFFFFFFFu) : ~0ull;
-  const std::uint32_t peers = __match_any_sync(~0u, pair);
-  const bool is_new = joined && threadIdx.x % 32 == lowest(peers) && meet(edges, pair);
-  const std::uint32_t place =
-      take_places(is_new ? 1 : 0, reinterpret_cast<std::uint32_t*>(edges.pairs));
-  if (is_new) edges.pairs[1 + place] = pair;
-}
-
-// Calls f(any, word) for the words of the list of rank blockIdx.y. All threads of a block make the
-// same number of calls; `any` is false in threads beyond the end of the list.
-template <class F>
-__device__ __forceinline__ void for_list(const RankLists& lists, const F& f) {
-  const unsigned long long* list = lists.lists[blockIdx.y];
-  const std::uint64_t words = list[0], step = std::uint64_t{gridDim.x} * kThreads;
-  for (std::uint64_t first = std::uint64_t{blockIdx.x} * kThreads; first < words; first += step) {
-    const std::uint64_t k = first + threadIdx.x;
-    f(k < words, k < words ? list[1 + k] : 0);
-  }
-}
-
-// Slots of a table for lists of `words` words with two labels each, filled to at most two thirds.
-constexpr RW_HD std::uint64_t slots_for(std::uint64_t words) {
-  std::uint64_t slots = 1024;
-  while (slots < 3 * words) slots *= 2;
-  return slots;
-}
-
-// A word of the table has a label in its upper half and a value in its lower half. The value is the
-// slot of the label's parent in a forest (KeyedForest), or a number of sites. Many threads look up
-// the same slots, so slots may be read from a cached copy: labels never move, and if the value is
-// outdated, the compare-and-swap fails.
-class OpenTable {
- public:
-  using Word = KeyedForest::Word;
-
-  struct Entry {
-    std::uint32_t slot;
-    Word word;  // as last read
-    bool is_new = false;
-  };
-
-  __device__ __forceinline__ OpenTable(const LabelTable& table, const RankLists& lists)
-      : words_(table.slots) {
-    std::uint64_t all = 0;
-    for (std::uint32_t r = 0; r < lists.ranks; ++r) all += lists.lists[r][0];
-    slots_ = slots_for(all);
-  }
-
-  // Finds a label, or inserts it with value start(slot).
-  template <class Start>
-  __device__ __forceinline__ Entry enter(Site label, const Start& start) const {
-    const std::uint64_t mask = slots_ - 1;
-    for (std::uint64_t slot = (label * 0x9E3779B97F4A7C15ull) >> 32 & mask;;
-         slot = (slot + 1) & mask) {
-      const auto at = static_cast<std::uint32_t>(slot);
-      Word word = forest().peek(at);
-      if (word == kEmpty) {
-        const Word first = KeyedForest::make(start(at), label);
-        word = atomicCAS(words_ + slot, kEmpty, first);
-        if (word == kEmpty) return {at, first, true};
-      }
-      if (KeyedForest::key(word) == label) return {at, word};
-    }
-  }
-
-  // Joins the sets of two entries, while other threads insert.
-  __device__ __forceinline__ void unite(Entry a, Entry b) const {
-    for (;;) {
-      climb(a);
-      climb(b);
-      if (a.slot == b.slot) return;
-      const bool hang_a = KeyedForest::key(a.word) > KeyedForest::key(b.word);
-      Entry& child = hang_a ? a : b;
-      const Word hung = KeyedForest::make(hang_a ? b.slot : a.slot, KeyedForest::key(child.word));
-      const Word found = atomicCAS(words_ + child.slot, child.word, hung);
-      if (found == child.word) return;
-      child.word = found;
-    }
-  }
-
-  // Clears the table; by all threads of a grid.
-  __device__ __forceinline__ void clear() const {
-    const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
-    for (std::uint64_t k = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; k < slots_;
-         k += step) {
-      words_[k] = kEmpty;
-    }
-  }
-
- private:
-  using Ref = cuda::atomic_ref<Word, cuda::thread_scope_device>;
-  static constexpr Word kEmpty = ~0ull;  // kNoLabel is not a label
-
-  __device__ __forceinline__ KeyedForest forest() const { return {words_}; }
-
-  // Climbs to the root and attaches nodes on the way to their grandparents.
-  __device__ __forceinline__ void climb(Entry& at) const {
-    for (std::uint32_t up = KeyedForest::parent(at.word); up != at.slot;
-         up = KeyedForest::parent(at.word)) {
-      Word word = forest().peek(up);
-      while (word == kEmpty) word = Ref(words_[up]).load(cuda::memory_order_relaxed);
-      if (KeyedForest::parent(word) != up) {
-        const Word higher = KeyedForest::make(KeyedForest::parent(word), KeyedForest::key(at.word));
-        Ref(words_[at.slot]).store(higher, cuda::memory_order_relaxed);
-      }
-      at = {up, word};
-    }
-  }
-
-  Word* words_;
-  std::uint64_t slots_;
-};
-
-__global__ void __launch_bounds__(kThreads)
-    clear_table(const __grid_constant__ RankLists lists, const __grid_constant__ LabelTable table) {
-  OpenTable(table, lists).clear();
-}
-
-// Unites the labels of all pairs in the table. Lists the labels of this slab, each with its slot in
-// the table and its node in the forest.
-template <int kDim>
-__global__ void __launch_bounds__(kThreads)
-    unite_labels(const __grid_constant__ FusedLabels all, std::uint32_t update,
-                 std::uint32_t replica, const __grid_constant__ SlabBorders slab,
-                 const __grid_constant__ RankLists pairs, const __grid_constant__ LabelTable table,
-                 const __grid_constant__ AdoptedLabels adopted) {
-  const FusedReplica arrays(all, replica, update);
-  const OpenTable labels(table, pairs);
-  for_list(pairs, [&](bool any, unsigned long long pair) {
-    OpenTable::Entry a{}, b{};
-    bool own_a = false, own_b = false;
-    std::uint32_t node_a = 0, node_b = 0;  // roots; loaded while sets are joined
-    const auto enter = [&](Site label, bool& own, std::uint32_t& node, const auto& start) {
-      const OpenTable::Entry entry = labels.enter(label, start);
-      own = entry.is_new && slab.has(label);
-      if (own) node = node_of<kDim>(all, arrays, label).node;
-      return entry;
-    };
-    if (any) {
-      // If the larger label is new, as most are, it is inserted as a child of the smaller one.
-      const Site x = label_of(pair, 0), y = label_of(pair, 1);
-      a = enter(min(x, y), own_a, node_a, [](std::uint32_t slot) { return slot; });
-      b = enter(max(x, y), own_b, node_b, [&](std::uint32_t) { return a.slot; });
-      if (!b.is_new) labels.unite(a, b);
-    }
-    std::uint32_t place = take_places((own_a ? 1u : 0u) + (own_b ? 1u : 0u), adopted.count);
-    const auto list = [&](std::uint32_t slot, std::uint32_t node) {
-      adopted.smallest[place] = slot;
-      adopted.node[place++] = node;
-    };
-    if (own_a) list(a.slot, node_a);
-    if (own_b) list(b.slot, node_b);
-  });
-}
-
-__global__ void __launch_bounds__(kThreads)
-    adopt_labels(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t replica, const __grid_constant__ LabelTable table,
-                 const __grid_constant__ AdoptedLabels adopted) {
-  let_next_kernel_begin();
-  wait_for_kernel_before();
-  const KeyedForest sets{table.slots};
-  const FusedReplica arrays(labels, replica, update);
-  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
-  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
-    const std::uint32_t node = adopted.node[k];
-    KeyedForest::Word root;
-    sets.root(adopted.smallest[k], root);
-    arrays.forest.words[node] = KeyedForest::make(node, KeyedForest::key(root));
-    adopted.smallest[k] = KeyedForest::key(root);
-  }
-}
-
-// Adds a block's n^2 and n^4 to sums [3], once per block, because additions to one address are
-// serial.
-__device__ __forceinline__ void add_block_sums(std::uint64_t square, WideSum fourth,
-                                               unsigned long long* sums) {
-  __shared__ unsigned long long block[3];
-  if (threadIdx.x < 3) block[threadIdx.x] = 0;
-  __syncthreads();
-  square = warp_sum(square);
-  fourth = warp_sum(fourth);
-  if (threadIdx.x % 32 == 0 && square != 0) {
-    atomicAdd(block, static_cast<unsigned long long>(square));
-    atomic_add_wide(block + 1, block + 2, fourth);
-  }
-  __syncthreads();
-  if (threadIdx.x > 0 || block[0] == 0) return;
-  atomicAdd(sums, block[0]);
-  atomic_add_wide(sums + 1, sums + 2, WideSum{block[2]} << 64 | block[1]);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    border_sizes(const __grid_constant__ FusedLabels labels, std::uint32_t update,
-                 std::uint32_t replica, const __grid_constant__ AdoptedLabels adopted,
-                 unsigned long long* parts, unsigned long long* sums) {
-  const FusedReplica arrays(labels, replica, update);
-  const std::uint32_t count = *adopted.count, step = gridDim.x * kThreads;
-  std::uint64_t square = 0;
-  WideSum fourth = 0;
-  for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
-    const std::uint32_t size = arrays.size[adopted.node[k]];
-    parts[1 + k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
-    const std::uint64_t of_part = std::uint64_t{size} * size;
-    square += of_part;
-    fourth += static_cast<WideSum>(of_part) * of_part;
-  }
-  if (blockIdx.x == 0 && threadIdx.x == 0) parts[0] = count;
-  add_block_sums(square, fourth, sums);
-}
-
-// Adds up the parts of each cluster. Growth of a cluster from a to b sites adds b^2 - a^2 to sum
-// n^2. Many parts belong to one cluster, so a warp first sums the parts of equal label. It keeps
-// the sum of one label, the most frequent one in its first words, and adds this sum at the end.
-__global__ void __launch_bounds__(kThreads)
-    add_parts(std::uint32_t rank, const __grid_constant__ RankLists parts,
-              const __grid_constant__ LabelTable table, unsigned long long* sums) {
-  const OpenTable totals(table, parts);
-  const unsigned lane = threadIdx.x % 32;
-  std::uint64_t square = 0;
-  WideSum fourth = 0;
-  const auto grow = [&](Site label, std::uint32_t size) {
-    const std::uint32_t slot = totals.enter(label, [](std::uint32_t) { return 0u; }).slot;
-    const std::uint64_t before =
-        KeyedForest::parent(atomicAdd(table.slots + slot, static_cast<unsigned long long>(size)));
-    const std::uint64_t before2 = before * before, after2 = (before + size) * (before + size);
-    square += after2 - before2;
-    fourth += static_cast<WideSum>(after2) * after2 - static_cast<WideSum>(before2) * before2;
-  };
-  Site favourite = kNoLabel;  // of the warp
-  std::uint32_t of_favourite = 0;
-  for_list(parts, [&](bool any, unsigned long long part) {
-    const bool own = any && (label_of(part, 0) * 0x9E3779B1u >> 16) % parts.ranks == rank;
-    const Site label = own ? label_of(part, 0) : kNoLabel;
-    const std::uint32_t peers = __match_any_sync(~0u, label);
-    const std::uint32_t size = __reduce_add_sync(peers, own ? static_cast<std::uint32_t>(part) : 0);
-    const bool leads = own && lane == lowest(peers);
-    if (favourite == kNoLabel) {
-      const auto parts_of = static_cast<std::uint32_t>(leads ? __popc(peers) : 0);
-      const std::uint32_t most = __reduce_max_sync(~0u, parts_of);
-      const std::uint32_t lanes = __ballot_sync(~0u, leads && parts_of == most);
-      if (lanes != 0) favourite = __shfl_sync(~0u, label, static_cast<int>(lowest(lanes)));
-    }
-    if (leads && label == favourite) of_favourite += size;
-    if (leads && label != favourite) grow(label, size);
-  });
-  of_favourite = __reduce_add_sync(~0u, of_favourite);
-  if (lane == 0 && of_favourite > 0) grow(favourite, of_favourite);
-  add_block_sums(square, fourth, sums);
-}
-
-// Grid sizes of grid-stride kernels: enough blocks to fill a device, and fewer for add_parts(),
-// where each block adds its sums to one address.
-constexpr unsigned kMaxBlocks = 2048, kFewBlocks = 256;
-
-LaunchShape cover_at_most(std::uint64_t items, unsigned blocks) {
-  LaunchShape shape = cover(items, kThreads);
-  shape.blocks = std::min(shape.blocks, blocks);
-  return shape;
-}
-
-// Grid sizes of for_list(): enough blocks for the longest list, about `blocks` at most in total.
-LaunchShape cover_lists(const RankLists& lists, unsigned blocks) {
-  LaunchShape shape = cover_at_most(lists.most, std::max(blocks / lists.ranks, 64u));
-  shape.blocks_y = lists.ranks;
-  return shape;
+  if (index < graph.rewired_count) mark_gone(graph, gone, index);
+  if (32 * index < graph.sites) modified[index] = graph.site_masks[index].modified;
 }
 
 }  // namespace
 
-void launch_fused_tiles(const DevicePlan& plan, const FusedLabels& labels,
+void launch_fused_tiles(const GraphView& graph, const FusedLabels& labels,
                         const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? launch_tiles<FusedPotts> : launch_tiles<FusedIsing>)(plan, labels, replicas, update,
-                                                                     stream);
+  (graph.potts ? launch_tiles<FusedPotts> : launch_tiles<FusedIsing>)(graph, labels, replicas,
+                                                                      update, stream);
 }
 
-void launch_fused_join(const DevicePlan& plan, const FusedLabels& labels,
+void launch_fused_join(const GraphView& graph, const FusedLabels& labels,
                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      const BorderBonds borders =
-          BorderBonds::make<kDim>(plan, labels.common.tiles, labels.common.geometry, replicas.part);
-      const DeviceReplicas all = replicas.whole();  // these bonds belong to the part already
-      auto* kernel = plan.potts ? join_bonds<kDim, true, false> : join_bonds<kDim, false, false>;
-      if (replicas.part.overlaps) {
-        kernel = plan.potts ? join_bonds<kDim, true, true> : join_bonds<kDim, false, true>;
-      }
-      const SlabSites slab{replicas.part.begin(plan.sites), replicas.part.end(plan.sites)};
-      launch(kernel, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
-             {.threads = kThreads, .starts_early = labels.starts_early}, stream, plan, labels,
-             borders, slab, all, update);
-    }
+  with_tiled_dim(graph.lattice.dim, [&]<int kDim>() {
+    const BorderBonds borders =
+        BorderBonds::make<kDim>(graph, labels.tiles, labels.geometry, replicas.part);
+    const DeviceReplicas all = replicas.whole();  // these bonds belong to the part already
+    const SlabSites slab{replicas.part.begin(graph.sites), replicas.part.end(graph.sites)};
+    launch(join_bonds<kDim>, all.blocks((borders.first[kDim + 1] + kThreads - 1) / kThreads),
+           {.threads = kThreads, .starts_early = labels.starts_early}, stream, graph, labels,
+           borders, slab, all, update);
   });
 }
 
-void launch_fused_flip(const DevicePlan& plan, const FusedLabels& labels,
+void launch_fused_flip(const GraphView& graph, const FusedLabels& labels,
                        const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? launch_flips<FusedPotts> : launch_flips<FusedIsing>)(plan, labels, replicas, update,
-                                                                     stream);
+  (graph.potts ? launch_flips<FusedPotts> : launch_flips<FusedIsing>)(graph, labels, replicas,
+                                                                      update, stream);
 }
 
-void launch_fused_masks(const DevicePlan& plan, std::uint32_t* gone, std::uint32_t* modified,
+void launch_fused_masks(const GraphView& graph, std::uint32_t* gone, std::uint32_t* modified,
                         cudaStream_t stream) {
-  const std::uint64_t items = std::max(plan.rewired_count, (plan.sites + 31) / 32);
-  launch(make_masks, cover(items, kThreads), stream, plan, gone, modified);
-}
-
-void launch_border_ends(const DevicePlan& plan, const FusedLabels& labels,
-                        const DeviceReplicas& replicas, const SlabBorders& slab,
-                        std::uint32_t update, std::uint32_t replica, unsigned long long* ends,
-                        cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      launch(plan.potts ? border_ends<kDim, true> : border_ends<kDim, false>,
-             {.blocks = cover(slab.ends_out(), kThreads).blocks,
-              .threads = kThreads,
-              .starts_early = labels.starts_early},
-             stream, plan, labels, replicas, slab, update, replica, ends);
-    }
-  });
-}
-
-void launch_border_edges(const DevicePlan& plan, const FusedLabels& labels,
-                         const DeviceReplicas& replicas, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t replica, const RankEnds& ends,
-                         const SlabEdges& edges, cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      launch(plan.potts ? border_edges<kDim, true> : border_edges<kDim, false>,
-             cover(slab.ends_in(), kThreads), stream, plan, labels, replicas, slab, update, replica,
-             ends, edges);
-    }
-  });
-}
-
-std::uint64_t label_table_slots(std::uint64_t words) { return slots_for(words); }
-
-void launch_clear_table(const RankLists& lists, const LabelTable& table, cudaStream_t stream) {
-  launch(clear_table, cover_at_most(slots_for(lists.ranks * lists.most), kMaxBlocks), stream, lists,
-         table);
-}
-
-void launch_border_unite(const DevicePlan& plan, const FusedLabels& labels, const SlabBorders& slab,
-                         std::uint32_t update, std::uint32_t replica, const RankLists& pairs,
-                         const LabelTable& table, const AdoptedLabels& adopted,
-                         cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    if constexpr (kDim >= 2) {
-      launch(unite_labels<kDim>, cover_lists(pairs, kMaxBlocks), stream, labels, update, replica,
-             slab, pairs, table, adopted);
-    }
-  });
-  LaunchShape shape = cover_at_most(adopted.most, kMaxBlocks);
-  shape.starts_early = labels.starts_early;
-  launch(adopt_labels, shape, stream, labels, update, replica, table, adopted);
-}
-
-void launch_border_sizes(const FusedLabels& labels, std::uint32_t update, std::uint32_t replica,
-                         const AdoptedLabels& adopted, unsigned long long* parts,
-                         unsigned long long* sums, cudaStream_t stream) {
-  launch(border_sizes, cover_at_most(adopted.most, kMaxBlocks), stream, labels, update, replica,
-         adopted, parts, sums);
-}
-
-void launch_border_sums(std::uint32_t rank, const RankLists& parts, const LabelTable& table,
-                        unsigned long long* sums, cudaStream_t stream) {
-  launch(add_parts, cover_lists(parts, kFewBlocks), stream, rank, parts, table, sums);
+  const std::uint64_t items = std::max(graph.rewired_count, (graph.sites + 31) / 32);
+  launch(make_masks, cover(items, kThreads), stream, graph, gone, modified);
 }
 
 }  // namespace rewise::bytespin

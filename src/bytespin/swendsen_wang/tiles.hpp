@@ -37,6 +37,14 @@ RW_HD std::uint32_t lane_coordinate(std::uint32_t lane, int k) {
   return lane >> lane_shift<kDim>(k) & ((1u << tile_bits<kDim>(k)) - 1);
 }
 
+// Calls f.operator()<dim>() for the dimensions of the fast Swendsen-Wang path, two to four.
+template <class F>
+void with_tiled_dim(int dim, F&& f) {
+  with_dim(dim, [&]<int kDim>() {
+    if constexpr (kDim >= 2) f.template operator()<kDim>();
+  });
+}
+
 struct Tiles {
   std::uint32_t length = 0;   // sites of a row
   std::uint32_t per_row = 0;  // tiles along x

@@ -24,13 +24,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
 
 #include "graphs/lattice.hpp"
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/cluster_updater.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/bytespin/rules.hpp"
-#include "src/bytespin/wolff/wolff.hpp"
 
 namespace rewise::bytespin {
 
@@ -84,16 +82,11 @@ struct SeedTiles {
   }
 };
 
-RW_HD Words4 seed_words(const DrawKey& key, std::uint32_t tile) {
-  return random_words(key.seed, Stream::bytespin_seed, tile, key.replica, 0, key.step);
-}
-
 // The new state of a cluster that contains a seed: with the flip probability any of the q - 1 other
 // states, uniformly; else the old one.
 RW_HD std::uint8_t few_cluster_state(const DrawKey& key, Site smallest, Threshold flip,
                                      std::uint32_t old, std::uint32_t q) {
-  const Words4 words =
-      random_words(key.seed, Stream::bytespin_flip, smallest, key.replica, 0, key.step);
+  const Words4 words = key.words(Stream::bytespin_flip, smallest);
   return is_below(words.w[0], flip) ? other_state(words.w[1], old, q)
                                     : static_cast<std::uint8_t>(old);
 }
@@ -107,29 +100,7 @@ struct FewClusterRule {
   Threshold flip;  // of a probability below 1
 };
 
-// The work space of one thread, large enough for every replica of the plan.
-struct FewClusterScratch {
-  explicit FewClusterScratch(const Plan& plan)
-      : growth(plan), cluster(std::make_unique_for_overwrite<std::uint32_t[]>(plan.sites)) {}
-
-  struct Cluster {
-    std::uint64_t begin, end;  // its sites in growth.queue
-    std::uint64_t tile_sites;  // total over the tiles whose seeds it contains
-    std::uint8_t old;          // state before the update
-  };
-
-  WolffScratch growth;
-  std::unique_ptr<std::uint32_t[]> cluster;  // [sites] number of a visited site's cluster
-  std::vector<Cluster> clusters;
-};
-
-struct FewClusterSums {
-  std::uint64_t visited = 0;  // sites; 0 if the poll stopped the update, which is then undone
-  std::uint64_t square = 0;   // sum over seeds of tile_sites x cluster size
-};
-
-FewClusterSums few_cluster_update(const Plan& plan, const FewClusterRule& rule,
-                                  const Tables& tables, const DrawKey& key, StopPoll& poll,
-                                  FewClusterScratch& scratch, std::span<std::uint8_t> spins);
+std::unique_ptr<ClusterUpdater> make_few_cluster(const GraphTables& tables,
+                                                 const FewClusterRule& rule);
 
 }  // namespace rewise::bytespin

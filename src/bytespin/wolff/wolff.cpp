@@ -14,8 +14,8 @@ namespace rewise {
 namespace HWY_NAMESPACE {
 
 using bytespin::DrawKey;
+using bytespin::GraphTables;
 using bytespin::kSlotsPerBlock;
-using bytespin::Plan;
 using bytespin::WolffScratch;
 
 // Draws blocks of bonds. Separate from Growth, so that the compiler keeps the members of Growth in
@@ -33,34 +33,29 @@ class BlockSource {
 };
 
 // A growing cluster on a lattice in D dimensions, or on an imported graph (D = 0). A site gets its
-// new spin when it enters the queue: the opposite one or, with kAnyByte, any value (such as a
-// marker). A neighbour with the seed's old spin is therefore not in the cluster yet.
-template <int D, bool kAnyByte>
+// new spin, or a marker, when it enters the queue. A neighbour with the seed's old spin is
+// therefore not in the cluster yet.
+template <int D>
 class Growth {
  public:
-  Growth(const Plan& plan, BlockSource& source, StopPoll& poll, WolffScratch& scratch,
+  Growth(const GraphTables& tables, BlockSource& source, StopPoll& poll, WolffScratch& scratch,
          std::uint8_t* spins, std::uint64_t place)
-      : plan_(plan),
+      : tables_(tables),
         source_(source),
         poll_(poll),
         check_interval_(std::min<std::uint64_t>(1 << 12, poll.grain())),
         blocks_(scratch.blocks.data()),
         epoch_(scratch.epoch),
-        groups_(plan.groups.data()),
-        offsets_(plan.graph.offsets().data()),
-        entries_(plan.entries.data()),
+        site_masks_(tables.site_masks.data()),
+        offsets_(tables.graph.offsets().data()),
+        entries_(tables.entries.data()),
         queue_(scratch.queue.get() + place),
         end_(queue_),
         spins_(spins) {
-    std::uint32_t stride = 1;
-    for (std::uint32_t k = 0; k < D; ++k) {
-      stride_[k] = stride;
-      stride *= plan.lattice.extent[k];
-    }
+    std::copy_n(tables.stride, D, stride_);
   }
 
-  // kWatched: checks for a stop request within an update too, because a large cluster takes long.
-  template <bool kWatched>
+  // Checks for a stop request within an update too, because a large cluster takes long.
   HWY_INLINE std::uint64_t run(Site seed, std::uint8_t state) {
     old_ = spins_[seed];
     *end_++ = seed;
@@ -69,7 +64,7 @@ class Growth {
     const Site* look = queue_ + check_interval_;
     for (const Site* head = queue_; head != end_; ++head) {
       visit(*head);
-      if (kWatched && HWY_UNLIKELY(head == look)) {
+      if (HWY_UNLIKELY(head == look)) {
         look += check_interval_;
         if (poll_.must_stop(check_interval_)) return take_back();
       }
@@ -84,10 +79,10 @@ class Growth {
   }
 
   HWY_INLINE void visit(Site site) {
-    const bytespin::SiteGroup& group = groups_[site >> 5];
+    const bytespin::SiteMasks& masks = site_masks_[site >> 5];
     const std::uint32_t bit = 1u << (site & 31u);
-    if (HWY_UNLIKELY((group.modified | group.edge) & bit)) {
-      irregular_site(site, group, bit);
+    if (HWY_UNLIKELY((masks.modified | masks.edge) & bit)) {
+      irregular_site(site, masks, bit);
     } else {
       regular_site(site);
     }
@@ -102,16 +97,16 @@ class Growth {
     }
   }
 
-  HWY_INLINE void irregular_site(Site site, const bytespin::SiteGroup& group, std::uint32_t bit) {
-    if ((group.modified & bit) == 0) {
+  HWY_INLINE void irregular_site(Site site, const bytespin::SiteMasks& masks, std::uint32_t bit) {
+    if ((masks.modified & bit) == 0) {
       for (std::uint32_t k = 0; k < D; ++k) {
-        const Site back = plan_.lattice.backward(site, static_cast<int>(k));
-        try_bond(plan_.lattice.forward(site, static_cast<int>(k)), slot(site, k));
+        const Site back = tables_.lattice.backward(site, static_cast<int>(k));
+        try_bond(tables_.lattice.forward(site, static_cast<int>(k)), slot(site, k));
         try_bond(back, slot(back, k));
       }
       return;
     }
-    const std::uint32_t index = group.index(bit);
+    const std::uint32_t index = masks.index(bit);
     const std::uint64_t end = offsets_[index + 1];
     for (std::uint64_t k = offsets_[index]; k < end; ++k) {
       try_bond(entries_[k].to, entries_[k].slot());
@@ -128,8 +123,7 @@ class Growth {
     const auto joins = static_cast<unsigned>((spin == old_) & drawn(slot));
     *end_ = neighbour;
     end_ += joins;
-    spins_[neighbour] =
-        static_cast<std::uint8_t>(spin ^ (kAnyByte ? change_ & (0u - joins) : joins));
+    spins_[neighbour] = static_cast<std::uint8_t>(spin ^ (change_ & (0u - joins)));
   }
 
   HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
@@ -140,15 +134,15 @@ class Growth {
     return static_cast<std::uint8_t>(block.drawn >> (slot % kSlotsPerBlock) & 1u);
   }
 
-  const Plan& plan_;
+  const GraphTables& tables_;
   BlockSource& source_;
   StopPoll& poll_;
   const std::uint64_t check_interval_;  // sites between two checks of the poll
   WolffScratch::Block* const blocks_;
   const std::uint64_t epoch_;
-  const bytespin::SiteGroup* const groups_;
+  const bytespin::SiteMasks* const site_masks_;
   const std::uint64_t* const offsets_;
-  const bytespin::Entry* const entries_;
+  const bytespin::CellBond* const entries_;
   Site* const queue_;
   Site* end_;
   std::uint8_t* const spins_;
@@ -156,23 +150,12 @@ class Growth {
   std::uint32_t stride_[kMaxDim] = {};
 };
 
-template <int D>
-std::uint64_t grow_in(const Plan& plan, BlockSource& source, StopPoll& poll, WolffScratch& scratch,
-                      std::uint8_t* spins, const bytespin::GrowthStart& start) {
-  const auto run = [&](auto growth) HWY_ATTR {
-    return poll.active() && plan.sites > poll.grain()
-               ? growth.template run<true>(start.seed, start.state)
-               : growth.template run<false>(start.seed, start.state);
-  };
-  return start.any_byte ? run(Growth<D, true>(plan, source, poll, scratch, spins, start.place))
-                        : run(Growth<D, false>(plan, source, poll, scratch, spins, start.place));
-}
-
-std::uint64_t grow(const Plan& plan, Threshold bond, const DrawKey& key, StopPoll& poll,
+std::uint64_t grow(const GraphTables& tables, Threshold bond, const DrawKey& key, StopPoll& poll,
                    WolffScratch& scratch, std::uint8_t* spins, const bytespin::GrowthStart& start) {
   BlockSource source(key, bond);
-  return with_dim(plan.lattice.dim, [&]<int D>() HWY_ATTR {
-    return grow_in<D>(plan, source, poll, scratch, spins, start);
+  return with_dim(tables.lattice.dim, [&]<int D>() HWY_ATTR {
+    return Growth<D>(tables, source, poll, scratch, spins, start.place)
+        .run(start.seed, start.state);
   });
 }
 
@@ -190,25 +173,43 @@ namespace {
 
 constexpr std::size_t kQueueSlack = 16;  // try_bond() writes one past the end
 
+class Wolff final : public ClusterUpdater {
+ public:
+  explicit Wolff(const GraphTables& tables) : tables_(tables), scratch_(tables) {}
+
+  std::optional<ClusterSums> update(std::size_t t, const DrawKey& key, StopPoll& poll,
+                                    std::span<std::uint8_t> spins, WorkCounters& work) override {
+    const Words4 words = seed_words(key);
+    const Site seed = wolff_seed(words, tables_.sites);
+    const std::uint8_t state = wolff_state(words, spins[seed], tables_.states);
+    scratch_.begin_update();
+    const std::uint64_t size =
+        grow_cluster(tables_, tables_.thresholds[t], key, poll, scratch_, spins, {seed, state, 0});
+    if (size == 0) return std::nullopt;
+    work.cluster_sites += size;
+    return ClusterSums{.square = size};
+  }
+
+ private:
+  const GraphTables& tables_;
+  WolffScratch scratch_;
+};
+
 }  // namespace
 
-WolffScratch::WolffScratch(const Plan& plan)
-    : blocks((plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
-      queue(std::make_unique_for_overwrite<Site[]>(plan.sites + kQueueSlack)) {}
+WolffScratch::WolffScratch(const GraphTables& tables)
+    : blocks((tables.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
+      queue(std::make_unique_for_overwrite<Site[]>(tables.sites + kQueueSlack)) {}
 
-std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins,
-                           const GrowthStart& start) {
-  return HWY_DYNAMIC_DISPATCH(grow)(plan, tables.bond, key, poll, scratch, spins.data(), start);
+std::uint64_t grow_cluster(const GraphTables& tables, const Thresholds& thresholds,
+                           const DrawKey& key, StopPoll& poll, WolffScratch& scratch,
+                           std::span<std::uint8_t> spins, const GrowthStart& start) {
+  return HWY_DYNAMIC_DISPATCH(grow)(tables, thresholds.bond, key, poll, scratch, spins.data(),
+                                    start);
 }
 
-std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins) {
-  const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
-  const Site seed = wolff_seed(words, plan.sites);
-  const std::uint8_t state = wolff_state(words, spins[seed], plan.states);
-  scratch.begin_update();
-  return grow_cluster(plan, tables, key, poll, scratch, spins, {seed, state, plan.potts, 0});
+std::unique_ptr<ClusterUpdater> make_wolff(const GraphTables& tables) {
+  return std::make_unique<Wolff>(tables);
 }
 
 }  // namespace rewise::bytespin

@@ -13,12 +13,13 @@
 #include <span>
 #include <vector>
 
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/cluster_updater.hpp"
+#include "src/bytespin/graph_tables.hpp"
 #include "src/engine/stop_poll.hpp"
 
 namespace rewise::bytespin {
 
-// A thread's work space; fits every replica of the plan.
+// A thread's work space; fits every replica.
 struct WolffScratch {
   // The drawn bonds of one block of slots, valid for the update with number `epoch`.
   struct Block {
@@ -26,7 +27,7 @@ struct WolffScratch {
     std::uint64_t epoch;
   };
 
-  explicit WolffScratch(const Plan& plan);
+  explicit WolffScratch(const GraphTables& tables);
   // Discards the bonds drawn so far.
   void begin_update() { ++epoch; }
 
@@ -38,19 +39,16 @@ struct WolffScratch {
 struct GrowthStart {
   Site seed;
   std::uint8_t state;   // the new state of the cluster's sites, unlike the seed's
-  bool any_byte;        // false: `state` is the seed's with the lowest bit changed
   std::uint64_t place;  // position in the queue
 };
 
 // Grows the cluster of a site over the bonds of the current update and lists its sites in
 // scratch.queue, starting at start.place. Returns its size, or 0 if the poll stopped it (it is
 // then undone).
-std::uint64_t grow_cluster(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins,
-                           const GrowthStart& start);
+std::uint64_t grow_cluster(const GraphTables& tables, const Thresholds& thresholds,
+                           const DrawKey& key, StopPoll& poll, WolffScratch& scratch,
+                           std::span<std::uint8_t> spins, const GrowthStart& start);
 
-// Flips one cluster. Returns its size, or 0 if the poll stopped the update.
-std::uint64_t wolff_update(const Plan& plan, const Tables& tables, const DrawKey& key,
-                           StopPoll& poll, WolffScratch& scratch, std::span<std::uint8_t> spins);
+std::unique_ptr<ClusterUpdater> make_wolff(const GraphTables& tables);
 
 }  // namespace rewise::bytespin

@@ -37,11 +37,11 @@ struct Search {
   unsigned begin[4];  // of the frontier in the queue
   unsigned count[4];  // its size
   std::uint32_t step;
-  std::uint32_t change;  // how the cluster's sites change (see ByteSpins, StateSpins)
+  std::uint32_t change;  // how the cluster's sites change (StateSpins)
 };
 
 struct FrontierRun {
-  DevicePlan plan;
+  GraphView graph;
   Geometry geometry;
   DeviceReplicas replicas;
   Search* searches;  // [replicas]
@@ -50,31 +50,29 @@ struct FrontierRun {
   unsigned blocks;   // per replica
 };
 
-template <class Spins>
 __device__ void plant(const FrontierRun& run, std::uint32_t replica, std::uint32_t step) {
   Search& search = run.searches[replica];
-  const Words4 words = seed_words_of({run.replicas.seed, replica, step});
-  const Site seed = wolff_seed(words, run.plan.sites);
+  const Words4 words = seed_words({run.replicas.seed, replica, step});
+  const Site seed = wolff_seed(words, run.graph.sites);
   std::uint8_t* const spins = run.replicas.spins_of(replica);
   search = {};
   search.count[0] = 1;
   search.step = step;
-  search.change = Spins::change(words, spins[seed], run.plan.states);
-  Spins(spins, search.change).claim(seed, Spins::target(search.change));
-  run.queues[replica * run.plan.sites] = seed;
+  search.change = StateSpins::change(words, spins[seed], run.graph.states);
+  StateSpins(spins, search.change).claim(seed, true);
+  run.queues[replica * run.graph.sites] = seed;
   run.replicas.pending[replica] += 1;
 }
 
-template <class Spins>
 __global__ void plant_seeds(const __grid_constant__ FrontierRun run, std::uint32_t step) {
   const std::uint32_t replica = blockIdx.x * blockDim.x + threadIdx.x;
-  if (replica < run.replicas.count) plant<Spins>(run, replica, step);
+  if (replica < run.replicas.count) plant(run, replica, step);
 }
 
 // A block claims neighbours of `count` sites, and with kLocal continues the search from these.
 // Returns the number of sites that joined the cluster.
-template <bool kLocal, int kDim, class Spins>
-__device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const Spins& spins,
+template <bool kLocal, int kDim>
+__device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const StateSpins& spins,
                          const Queue& queue, const Site* sites, unsigned count) {
   unsigned claimed = growth.level(update, spins, queue, 0u, count * kWays<kDim>, blockDim.x,
                                   [sites](unsigned k) { return sites[k]; });
@@ -89,7 +87,7 @@ __device__ unsigned grow(BlockGrowth<kDim>& growth, const Update& update, const 
   return joined;
 }
 
-template <int kDim, bool kLocal, class Spins>
+template <int kDim, bool kLocal>
 __device__ void level(const FrontierRun& run, unsigned number) {
   const std::uint32_t replica = blockIdx.x / run.blocks, rank = blockIdx.x % run.blocks;
   Search& search = run.searches[replica];
@@ -105,12 +103,12 @@ __device__ void level(const FrontierRun& run, unsigned number) {
   if (first >= count) return;
   __shared__ GrowthFrontier frontier;
   __shared__ GrowthCounts counts;
-  BlockGrowth<kDim> growth(run.plan, run.geometry, frontier, counts);
-  const Spins spins(run.replicas.spins_of(replica), search.change);
+  BlockGrowth<kDim> growth(run.graph, run.geometry, frontier, counts);
+  const StateSpins spins(run.replicas.spins_of(replica), search.change);
   const Update update{{run.replicas.seed, replica, search.step},
-                      run.plan.bond[run.replicas.temperature(replica)],
-                      Spins::target(search.change)};
-  Site* const sites = run.queues + replica * run.plan.sites;
+                      run.graph.bond[run.replicas.temperature(replica)],
+                      true};
+  Site* const sites = run.queues + replica * run.graph.sites;
   const Queue queue{sites, &search.count[next], begin + count};
   unsigned joined = 0;
   for (; first < count; first += std::uint64_t{run.blocks} * kChunk) {
@@ -120,18 +118,17 @@ __device__ void level(const FrontierRun& run, unsigned number) {
   if (threadIdx.x == 0) atomicAdd(run.replicas.pending + replica, 1ull * joined);
 }
 
-template <int kDim, bool kLocal, class Spins>
+template <int kDim, bool kLocal>
 __global__ void __launch_bounds__(kThreads)
     frontier_level(const __grid_constant__ FrontierRun run, unsigned number) {
-  level<kDim, kLocal, Spins>(run, number);
+  level<kDim, kLocal>(run, number);
 }
 
 using Kernel = void (*)(FrontierRun, unsigned);
 
-template <class Spins>
 Kernel kernel_for(int dim, bool local) {
   return with_dim(dim, [&]<int kDim>() -> Kernel {
-    return local ? frontier_level<kDim, true, Spins> : frontier_level<kDim, false, Spins>;
+    return local ? frontier_level<kDim, true> : frontier_level<kDim, false>;
   });
 }
 
@@ -144,18 +141,18 @@ CudaGraph make_unit(Kernel kernel, const FrontierRun& run, cudaStream_t stream) 
   });
 }
 
-class Frontier final : public WolffCuda {
+class Frontier final : public ClusterUpdaterCuda {
  public:
-  Frontier(const DevicePlan& plan, std::uint32_t replicas, bool local)
-      : local_(local), searches_(replicas), queues_(plan.sites * replicas), live_(1) {
+  Frontier(const GraphView& graph, std::uint32_t replicas, bool local)
+      : local_(local), searches_(replicas), queues_(graph.sites * replicas), live_(1) {
     int device = 0, processors = 0;
     check_cuda(cudaGetDevice(&device));
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     const auto most = static_cast<std::uint32_t>(processors) * 4;
-    const auto chunks = static_cast<std::uint32_t>(plan.sites / kTaken + 1);
+    const auto chunks = static_cast<std::uint32_t>(graph.sites / kTaken + 1);
     run_.blocks = std::clamp(most / replicas, 1u, chunks);
-    run_.plan = plan;
-    run_.geometry = Geometry::make(plan.lattice);
+    run_.graph = graph;
+    run_.geometry = Geometry::make(graph.lattice);
     run_.searches = searches_.data();
     run_.queues = queues_.data();
     run_.live = live_.data();
@@ -164,14 +161,10 @@ class Frontier final : public WolffCuda {
   void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) override {
     if (!unit_) {
       run_.replicas = replicas;
-      const int dim = run_.plan.lattice.dim;
-      unit_ = make_unit(run_.plan.potts ? kernel_for<StateSpins>(dim, local_)
-                                        : kernel_for<ByteSpins>(dim, local_),
-                        run_, stream);
+      unit_ = make_unit(kernel_for(run_.graph.lattice.dim, local_), run_, stream);
     }
-    const auto plant = run_.plan.potts ? plant_seeds<StateSpins> : plant_seeds<ByteSpins>;
     for (std::uint32_t update = 0; update < updates; ++update) {
-      launch(plant, cover(replicas.count), stream, run_, replicas.step + update);
+      launch(plant_seeds, cover(replicas.count), stream, run_, replicas.step + update);
       unsigned units = 0;
       do {
         units = std::clamp(units, 1u, kMaxUnits);
@@ -192,9 +185,9 @@ class Frontier final : public WolffCuda {
 
 }  // namespace
 
-std::unique_ptr<WolffCuda> make_wolff_frontier(const DevicePlan& plan, std::uint32_t replicas,
-                                               bool local) {
-  return std::make_unique<Frontier>(plan, replicas, local);
+std::unique_ptr<ClusterUpdaterCuda> make_wolff_frontier(const GraphView& graph,
+                                                        std::uint32_t replicas, bool local) {
+  return std::make_unique<Frontier>(graph, replicas, local);
 }
 
 }  // namespace rewise::bytespin

@@ -11,7 +11,7 @@
 #include <cuda/atomic>
 
 #include "graphs/geometry.hpp"
-#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/graph_view.hpp"
 
 namespace rewise::bytespin::device {
 
@@ -39,28 +39,9 @@ __device__ __forceinline__ bool claim_bit(std::uint32_t* word, std::uint32_t one
   return set ? (atomicOr(word, one) & one) == 0 : (atomicAnd(word, ~one) & one) != 0;
 }
 
-// A replica's spins in global memory, a byte each. `change` is the new spin of the cluster's sites.
-struct ByteSpins {
-  std::uint32_t* words;  // [sites / 4], the spins' bytes
-
-  __device__ __forceinline__ ByteSpins(std::uint8_t* spins, std::uint32_t)
-      : words(reinterpret_cast<std::uint32_t*>(spins)) {}
-  __device__ __forceinline__ static std::uint32_t change(const Words4&, std::uint32_t old,
-                                                         std::uint32_t) {
-    return old ^ 1u;
-  }
-  __device__ __forceinline__ static bool target(std::uint32_t change) { return change != 0; }
-
-  __device__ __forceinline__ bool up(Site site) const {
-    return (peek<cuda::thread_scope_device>(words[site >> 2]) >> 8 * (site & 3u) & 1u) != 0;
-  }
-  __device__ __forceinline__ bool claim(Site site, bool to) const {
-    return claim_bit(words + (site >> 2), 1u << 8 * (site & 3u), to);
-  }
-};
-
-// ByteSpins for Potts. A site counts as "up" unless it has the old state of the cluster. It is
-// claimed by setting the new state. `change`: old state, new state << 8.
+// A replica's spins in global memory, a byte each. A site counts as "up" unless it has the old
+// state of the cluster. It is claimed by setting the new state. `change`: old state, new state
+// << 8.
 struct StateSpins {
   std::uint32_t* words = nullptr;  // [sites / 4], the spins' bytes
   std::uint32_t old = 0, state = 0;
@@ -72,8 +53,6 @@ struct StateSpins {
                                                          std::uint32_t old, std::uint32_t q) {
     return old | std::uint32_t{wolff_state(seed_words, old, q)} << 8;
   }
-  __device__ __forceinline__ static bool target(std::uint32_t) { return true; }
-
   __device__ __forceinline__ bool up(Site site) const {
     const std::uint32_t word = peek<cuda::thread_scope_device>(words[site >> 2]);
     return (word >> 8 * (site & 3u) & 0xffu) != old;
@@ -133,10 +112,10 @@ struct Ways {
 // The slot of a lattice bond from one end and its way.
 template <int kDim>
 __device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned way) {
-  return DevicePlan::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
+  return GraphView::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
 }
 
-// One update of one replica; `up` is the new spin of the cluster.
+// One update of one replica; `up` is the new spin of the cluster, of StateSpins true.
 struct Update {
   DrawKey key;
   Threshold bond;
@@ -146,10 +125,6 @@ struct Update {
     return is_below(slot_draw(key, Stream::bytespin_bond, slot), bond);
   }
 };
-
-__device__ __forceinline__ Words4 seed_words_of(const DrawKey& key) {
-  return random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
-}
 
 // Sites that do not fit into shared memory: the replica's queue in global memory.
 struct Queue {
@@ -174,9 +149,9 @@ struct GrowthCounts {
 template <int kDim>
 class BlockGrowth {
  public:
-  __device__ BlockGrowth(const DevicePlan& plan, const Geometry& geometry, GrowthFrontier& frontier,
+  __device__ BlockGrowth(const GraphView& graph, const Geometry& geometry, GrowthFrontier& frontier,
                          GrowthCounts& counts)
-      : g_(plan), geometry_(geometry), frontier_(frontier), counts_(counts) {
+      : g_(graph), geometry_(geometry), frontier_(frontier), counts_(counts) {
     if (threadIdx.x < 3) counts_.claimed[threadIdx.x] = 0;
     __syncthreads();
   }
@@ -223,9 +198,9 @@ class BlockGrowth {
   template <class Spins>
   __device__ __forceinline__ void visit(const Update& update, const Spins& spins,
                                         const Queue& queue, Site site, unsigned way) {
-    const SiteGroup* const group = g_.groups + (site >> 5);
+    const SiteMasks* const masks = g_.site_masks + (site >> 5);
     const std::uint32_t bit = 1u << (site & 31u);
-    const std::uint32_t modified = __ldg(&group->modified);
+    const std::uint32_t modified = __ldg(&masks->modified);
     if constexpr (kDim > 0) {
       const Site to = Ways<kDim>(geometry_, site)[way];
       const bool same = spins.up(to) != update.up;
@@ -235,10 +210,10 @@ class BlockGrowth {
         return;
       }
     }
-    const std::uint32_t index = group->index(bit);
+    const std::uint32_t index = masks->index(bit);
     const std::uint64_t end = g_.offsets[index + 1];
     for (std::uint64_t k = g_.offsets[index] + way; k < end; k += kWays<kDim>) {
-      const Entry entry = g_.entries[k];
+      const CellBond entry = g_.entries[k];
       try_bond(update, spins, queue, entry.to, entry.slot());
     }
   }
@@ -259,7 +234,7 @@ class BlockGrowth {
     }
   }
 
-  const DevicePlan& g_;
+  const GraphView& g_;
   const Geometry& geometry_;
   GrowthFrontier& frontier_;
   GrowthCounts& counts_;

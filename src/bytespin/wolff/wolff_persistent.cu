@@ -17,6 +17,7 @@
 #include <cuda/atomic>
 #include <type_traits>
 
+#include "src/bytespin/swendsen_wang/labels.cuh"
 #include "src/bytespin/wolff/bond_draws.hpp"
 #include "src/bytespin/wolff/wolff_cuda.hpp"
 #include "src/bytespin/wolff/wolff_growth.cuh"
@@ -56,14 +57,7 @@ class GroupBarrier {
 // Converts 32 spins in 32 bytes to bits, and back.
 __device__ __forceinline__ std::uint32_t packed(const std::uint8_t* spins, std::uint64_t word) {
   const auto* const from = reinterpret_cast<const uint4*>(spins + 32 * word);
-  const uint4 low = from[0], high = from[1];
-  const std::uint32_t bytes[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  std::uint32_t bits = 0;
-#pragma unroll
-  for (unsigned k = 0; k < 8; ++k) {
-    bits |= ((bytes[k] & 0x01010101u) * 0x01020408u >> 24 & 15u) << 4 * k;
-  }
-  return bits;
+  return pack(from[0]) | pack(from[1]) << 16;
 }
 __device__ __forceinline__ void unpack(std::uint32_t bits, std::uint8_t* spins,
                                        std::uint64_t word) {
@@ -100,10 +94,10 @@ struct CandidateShared {
 template <int kDim, class Spins>
 class CandidateGrowth {
  public:
-  __device__ CandidateGrowth(const DevicePlan& plan, const Geometry& geometry, Spins spins,
+  __device__ CandidateGrowth(const GraphView& graph, const Geometry& geometry, Spins spins,
                              CandidateShared& shared, Candidate* buffer, unsigned capacity,
                              Site* queue)
-      : g_(plan),
+      : g_(graph),
         geometry_(geometry),
         spins_(spins),
         shared_(shared),
@@ -130,8 +124,8 @@ class CandidateGrowth {
     if (threadIdx.x == 0) {
       spins_.claim(seed, up_);
       ++flipped_;
-      const SiteGroup& group = g_.groups[seed >> 5];
-      list(seed, group.modified, group.before);
+      const SiteMasks& masks = g_.site_masks[seed >> 5];
+      list(seed, masks.modified, masks.before);
     }
     end_turn();
   }
@@ -178,8 +172,8 @@ class CandidateGrowth {
     room_ = capacity_;
     for (unsigned k = threadIdx.x; k < sites; k += blockDim.x) {
       const Site site = queue_[head_ + k];
-      const SiteGroup& group = g_.groups[site >> 5];
-      list(site, group.modified, group.before);
+      const SiteMasks& masks = g_.site_masks[site >> 5];
+      list(site, masks.modified, masks.before);
     }
     head_ += sites;
     end_turn();
@@ -196,8 +190,8 @@ class CandidateGrowth {
         list_modified(shared_.modified_site[half_][place / kWays<kDim>], place % kWays<kDim>);
       } else if (item < count_) {
         const Candidate candidate = now_[item];
-        const SiteGroup* const group = g_.groups + (candidate.x >> 5);
-        const std::uint32_t modified = __ldg(&group->modified), before = __ldg(&group->before);
+        const SiteMasks* const masks = g_.site_masks + (candidate.x >> 5);
+        const std::uint32_t modified = __ldg(&masks->modified), before = __ldg(&masks->before);
         if (!joins(candidate)) continue;
         if (room_ > 0) {
           list(candidate.x, modified, before);
@@ -251,7 +245,7 @@ class CandidateGrowth {
     }
   }
 
-  // Lists the candidates of a site; `modified` and `before` belong to its group.
+  // Lists the candidates of a site; `modified` and `before`: of its SiteMasks.
   __device__ __forceinline__ void list(Site site, std::uint32_t modified, std::uint32_t before) {
     const std::uint32_t bit = 1u << (site & 31u);
     if constexpr (kDim > 0) {
@@ -311,7 +305,7 @@ class CandidateGrowth {
     return ((owner >> 5) * static_cast<unsigned>(kDim) + way / 2) << 5 | (owner & 31u);
   }
 
-  const DevicePlan& g_;
+  const GraphView& g_;
   const Geometry& geometry_;
   Spins spins_;
   CandidateShared& shared_;
@@ -339,18 +333,16 @@ struct BlockGroup {
 };
 
 struct PersistentRun {
-  DevicePlan plan;
+  GraphView graph;
   Geometry geometry;
   DeviceReplicas replicas;
   std::uint32_t updates;
   unsigned groups, blocks;  // blocks to a group
   unsigned capacity;        // of a half of the candidates' buffer
-  // Shared levels begin above `together` candidates and end at `alone` sites.
-  unsigned together, alone;
-  std::uint64_t words;    // of a replica's bits
-  BlockGroup* group;      // [groups]
-  std::uint32_t* planes;  // [groups][words]
-  Site* queues;           // [groups][sites]
+  std::uint64_t words;      // of a replica's bits
+  BlockGroup* group;        // [groups]
+  std::uint32_t* planes;    // [groups][words]
+  Site* queues;             // [groups][sites]
 };
 
 // The shared memory of a block; the space of the candidates is also used by shared levels.
@@ -358,6 +350,10 @@ struct Memory {
   std::uint32_t* bits;    // [words] where the leader holds the spins
   Candidate* candidates;  // [2][capacity]
 };
+
+constexpr unsigned kMaxThreads = 512;
+// Shared levels begin above kTogether candidates and end at kAlone sites.
+constexpr unsigned kTogether = 1024, kAlone = 512;
 
 // The form in which the leader holds the spins.
 enum class Hold { shared_bits, global_bits, states };
@@ -382,10 +378,10 @@ class Member {
         barrier_(group_.arrived, run.blocks),
         plane_(run.planes + blockIdx.x / run.blocks * run.words),
         own_(kShared ? memory.bits : plane_),
-        sites_(run.queues + blockIdx.x / run.blocks * run.plan.sites),
-        growth_(run.plan, run.geometry, own_spins(own_), counts, memory.candidates, run.capacity,
+        sites_(run.queues + blockIdx.x / run.blocks * run.graph.sites),
+        growth_(run.graph, run.geometry, own_spins(own_), counts, memory.candidates, run.capacity,
                 sites_),
-        common_(run.plan, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
+        common_(run.graph, run.geometry, *reinterpret_cast<GrowthFrontier*>(memory.candidates),
                 common) {}
 
   __device__ __forceinline__ void serve(std::uint32_t replica) {
@@ -446,8 +442,8 @@ class Member {
       barrier_.wait();
       if (group_.over != 0) return;
       const Update update{{run_.replicas.seed, replica, group_.step},
-                          run_.plan.bond[run_.replicas.temperature(replica)],
-                          kBits ? group_.change != 0 : StateSpins::target(group_.change)};
+                          run_.graph.bond[run_.replicas.temperature(replica)],
+                          !kBits || group_.change != 0};
       common_levels(update, group_spins(replica, group_.change), group_.begin, group_.end);
     }
   }
@@ -469,12 +465,12 @@ class Member {
   // One update, by the leader.
   __device__ __forceinline__ void update(std::uint32_t replica, std::uint32_t ahead) {
     const DrawKey key = run_.replicas.key(replica, ahead);
-    const Threshold bond = run_.plan.bond[run_.replicas.temperature(replica)];
-    const Words4 words = seed_words_of(key);
-    const Site seed = wolff_seed(words, run_.plan.sites);
+    const Threshold bond = run_.graph.bond[run_.replicas.temperature(replica)];
+    const Words4 words = seed_words(key);
+    const Site seed = wolff_seed(words, run_.graph.sites);
     std::uint32_t change = 0;
     if constexpr (!kBits) {
-      change = StateSpins::change(words, state_of(replica, seed), run_.plan.states);
+      change = StateSpins::change(words, state_of(replica, seed), run_.graph.states);
       growth_.set_spins({run_.replicas.spins_of(replica), change});
     }
     growth_.start(BondDraws(key, bond), seed);
@@ -482,11 +478,11 @@ class Member {
     while (!growth_.complete()) {
       if (growth_.wants_refill()) {
         growth_.refill();
-      } else if (run_.blocks > 1 && growth_.candidates() > run_.together) {
+      } else if (run_.blocks > 1 && growth_.candidates() > kTogether) {
         growth_.level_into_queue();
         // Required: a narrower queue has no shared level and so no second barrier, and the next
         // call could overwrite group_ before the other blocks have read it.
-        if (growth_.queue_end() - growth_.queue_begin() > run_.alone) {
+        if (growth_.queue_end() - growth_.queue_begin() > kAlone) {
           call_group({key, bond, growth_.up()}, change);
         }
       } else {
@@ -522,7 +518,7 @@ class Member {
                                                 unsigned begin, unsigned end) {
     begin_ = begin;
     end_ = end;
-    while (end_ - begin_ > run_.alone) {
+    while (end_ - begin_ > kAlone) {
       const Queue queue{sites_, &group_.added[turn_ % 3], end_};
       if (rank_ == 0 && threadIdx.x == 0) group_.added[(turn_ + 1) % 3] = 0;
       const Site* const from = sites_ + begin_;
@@ -553,8 +549,6 @@ class Member {
   unsigned begin_ = 0, end_ = 0;
   unsigned long long flipped_ = 0;
 };
-
-constexpr unsigned kMaxThreads = 512;
 
 template <int kDim, Hold kHold>
 __global__ void __launch_bounds__(kMaxThreads, 1)
@@ -588,30 +582,28 @@ unsigned attribute(cudaDeviceAttr which) {
   return static_cast<unsigned>(value);
 }
 
-class Persistent final : public WolffCuda {
+class Persistent final : public ClusterUpdaterCuda {
  public:
-  Persistent(const DevicePlan& plan, std::uint32_t replicas) {
-    run_.plan = plan;
-    run_.geometry = Geometry::make(plan.lattice);
-    run_.words = plan.potts ? 0 : (plan.sites + 31) / 32;
-    run_.together = 1024;
-    run_.alone = 512;
-    run_.capacity = plan.sites < 16384 ? 512 : plan.sites < 131072 ? 2048 : 4096;
+  Persistent(const GraphView& graph, std::uint32_t replicas) {
+    run_.graph = graph;
+    run_.geometry = Geometry::make(graph.lattice);
+    run_.words = graph.potts ? 0 : (graph.sites + 31) / 32;
+    run_.capacity = graph.sites < 16384 ? 512 : graph.sites < 131072 ? 2048 : 4096;
     const std::size_t candidates = 2 * run_.capacity * sizeof(Candidate);
     const std::size_t plane = run_.words * sizeof(std::uint32_t);
     cudaFuncAttributes own{};
-    check_cuda(cudaFuncGetAttributes(&own, kernel_for(plan.lattice.dim, Hold::shared_bits)));
+    check_cuda(cudaFuncGetAttributes(&own, kernel_for(graph.lattice.dim, Hold::shared_bits)));
     const bool fits = plane + candidates + own.sharedSizeBytes <=
                       attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    kernel_ = kernel_for(plan.lattice.dim, plan.potts ? Hold::states
-                                           : fits     ? Hold::shared_bits
-                                                      : Hold::global_bits);
+    kernel_ = kernel_for(graph.lattice.dim, graph.potts ? Hold::states
+                                            : fits      ? Hold::shared_bits
+                                                        : Hold::global_bits);
     shape_.cooperative = true;
     shape_.shared = candidates + (fits ? plane : 0);
-    shape_.threads = plan.sites <= 4096    ? 64
-                     : plan.sites <= 16384 ? 128
-                     : plan.sites <= 65536 ? 256
-                                           : kMaxThreads;
+    shape_.threads = graph.sites <= 4096    ? 64
+                     : graph.sites <= 16384 ? 128
+                     : graph.sites <= 65536 ? 256
+                                            : kMaxThreads;
     allow_shared_memory(kernel_);
     int per = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -620,12 +612,12 @@ class Persistent final : public WolffCuda {
     const unsigned most = processors * std::max(1u, static_cast<unsigned>(per));
     run_.groups = std::min(replicas, most);
     // Small replicas have no shared levels.
-    const auto useful = plan.sites < 16384 ? 1 : static_cast<unsigned>(plan.sites / 8192);
+    const auto useful = graph.sites < 16384 ? 1 : static_cast<unsigned>(graph.sites / 8192);
     run_.blocks = std::clamp(std::min(most, processors) / run_.groups, 1u, useful);
     shape_.blocks = run_.groups * run_.blocks;
     group_ = DeviceBuffer<BlockGroup>(run_.groups);
     planes_ = DeviceBuffer<std::uint32_t>(run_.groups * run_.words);
-    queues_ = DeviceBuffer<Site>(run_.groups * plan.sites);
+    queues_ = DeviceBuffer<Site>(run_.groups * graph.sites);
     run_.group = group_.data();
     run_.planes = planes_.data();
     run_.queues = queues_.data();
@@ -649,8 +641,9 @@ class Persistent final : public WolffCuda {
 
 }  // namespace
 
-std::unique_ptr<WolffCuda> make_wolff_persistent(const DevicePlan& plan, std::uint32_t replicas) {
-  return std::make_unique<Persistent>(plan, replicas);
+std::unique_ptr<ClusterUpdaterCuda> make_wolff_persistent(const GraphView& graph,
+                                                          std::uint32_t replicas) {
+  return std::make_unique<Persistent>(graph, replicas);
 }
 
 }  // namespace rewise::bytespin

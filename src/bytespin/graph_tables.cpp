@@ -1,4 +1,4 @@
-#include "src/bytespin/plan.hpp"
+#include "src/bytespin/graph_tables.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,16 +10,16 @@
 namespace rewise::bytespin {
 namespace {
 
-Tables make_tables(const EngineSpec& spec, double beta, int max_degree) {
+Thresholds make_thresholds(const EngineSpec& spec, double beta, int max_degree) {
   const bool potts = spec.model.is_potts();
-  Tables tables;
-  tables.bond = threshold(spec.model.bond_probability(beta));
+  Thresholds thresholds;
+  thresholds.bond = threshold(spec.model.bond_probability(beta));
   for (int fewer_equal = potts ? 0 : -max_degree; fewer_equal <= max_degree; ++fewer_equal) {
     const LocalUpdate rule = potts ? LocalUpdate::metropolis : spec.local;
-    tables.flip.push_back(spec.model.flip_threshold(rule, beta, fewer_equal));
-    if (potts) tables.weight.push_back(spec.model.heat_bath_weight(beta, fewer_equal));
+    thresholds.flip.push_back(spec.model.flip_threshold(rule, beta, fewer_equal));
+    if (potts) thresholds.weight.push_back(spec.model.heat_bath_weight(beta, fewer_equal));
   }
-  return tables;
+  return thresholds;
 }
 
 // Whether a row along direction 0 lies at an edge in another direction.
@@ -34,39 +34,48 @@ bool at_edge(const Lattice& lattice, std::uint64_t row) {
 
 // Works row by row, because a division per site would take longer than an update of a large
 // lattice.
-std::vector<SiteGroup> make_groups(const Graph& g) {
-  std::vector<SiteGroup> groups(g.sites() / 32 + 1);
+std::vector<SiteMasks> make_site_masks(const Graph& g) {
+  std::vector<SiteMasks> site_masks(g.sites() / 32 + 1);
   const Lattice& lattice = g.lattice();
-  const auto mark = [&](std::uint64_t site) { groups[site / 32].edge |= 1u << site % 32; };
+  const auto mark = [&](std::uint64_t site) { site_masks[site / 32].edge |= 1u << site % 32; };
   const std::uint64_t length = lattice.dim > 0 ? lattice.extent[0] : 0;
   const std::uint64_t rows = lattice.dim > 0 ? g.sites() / length : 0;
   for (std::uint64_t row = 0; row < rows; ++row) {
     const std::uint64_t first = row * length, last = first + length - 1;
     const std::uint64_t step = at_edge(lattice, row) ? 1 : last - first;
     for (std::uint64_t site = first; site <= last; site += step) mark(site);
+    // Rows begin at even sites, and colours alternate.
+    const std::uint32_t ones =
+        lattice.colour(static_cast<Site>(first)) == 1 ? 0x55555555u : 0xAAAAAAAAu;
+    for (std::uint64_t word = first / 32; word <= last / 32; ++word) {
+      const std::uint64_t begin = std::max(first, 32 * word) % 32;
+      const std::uint64_t end = std::min(last, 32 * word + 31) % 32;
+      site_masks[word].colour |= ones & ~0u << begin & ~0u >> (31 - end);
+    }
   }
-  for (const Site site : g.modified_sites()) groups[site / 32].modified |= 1u << site % 32;
+  for (const Site site : g.modified_sites()) site_masks[site / 32].modified |= 1u << site % 32;
   std::uint32_t before = 0;
-  for (SiteGroup& group : groups) {
-    group.before = before;
-    before += static_cast<std::uint32_t>(std::popcount(group.modified));
+  for (SiteMasks& masks : site_masks) {
+    masks.before = before;
+    before += static_cast<std::uint32_t>(std::popcount(masks.modified));
   }
-  return groups;
+  return site_masks;
 }
 
 }  // namespace
 
-Plan::Plan(const Graph& g, const EngineSpec& spec)
-    : graph(g),
-      lattice(g.lattice()),
-      sites(g.sites()),
-      max_degree(g.max_degree()),
-      potts(spec.model.is_potts()),
-      states(spec.model.q),
-      units(spec.model.sum_units(g.bonds(), g.sites())),
-      bond_slots(BondSlots::make(g.lattice())),
-      site_slots(SiteSlots::make(g.lattice())),
-      slots(bond_slots.lattice_slots) {
+GraphTables::GraphTables(const Graph& g, const EngineSpec& spec)
+    : graph(g), units(spec.model.sum_units(g.bonds(), g.sites())) {
+  lattice = g.lattice();
+  const Geometry geometry = Geometry::make(lattice);
+  std::copy(std::begin(geometry.stride), std::end(geometry.stride), stride);
+  sites = g.sites();
+  max_degree = g.max_degree();
+  potts = spec.model.is_potts();
+  states = spec.model.q;
+  bond_slots = BondSlots::make(lattice);
+  site_slots = SiteSlots::make(lattice);
+  slots = bond_slots.lattice_slots;
   // Sums over bonds, and labels on devices, support moved bonds but not removed ones.
   if (g.spec().bare) {
     throw Error(
@@ -89,36 +98,11 @@ Plan::Plan(const Graph& g, const EngineSpec& spec)
     slots = std::max(slots, slot + 1);
   }
   g.for_each_gone([&](Bond bond) { gone.push_back(bond_slots.slot(bond)); });
-  groups = make_groups(g);
+  site_masks = make_site_masks(g);
   std::sort(gone.begin(), gone.end());
   for (const double beta : spec.betas) {
-    tables.push_back(make_tables(spec, beta, static_cast<int>(max_degree)));
+    thresholds.push_back(make_thresholds(spec, beta, static_cast<int>(max_degree)));
   }
-}
-
-DevicePlan outline(const Plan& plan) {
-  DevicePlan out;
-  out.lattice = plan.lattice;
-  const Geometry geometry = Geometry::make(plan.lattice);
-  std::copy(std::begin(geometry.stride), std::end(geometry.stride), out.stride);
-  out.sites = plan.sites;
-  out.max_degree = plan.max_degree;
-  out.potts = plan.potts;
-  out.states = plan.states;
-  out.bond_slots = plan.bond_slots;
-  out.site_slots = plan.site_slots;
-  out.slots = plan.slots;
-  out.rewired_count = plan.rewired.size();
-  return out;
-}
-
-DevicePlan host_plan(const Plan& plan) {
-  DevicePlan out = outline(plan);
-  out.groups = plan.groups.data();
-  out.offsets = plan.graph.offsets().data();
-  out.entries = plan.entries.data();
-  out.rewired = plan.rewired.data();
-  return out;
 }
 
 }  // namespace rewise::bytespin

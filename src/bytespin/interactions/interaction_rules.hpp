@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-#include "src/bytespin/device_plan.hpp"
+#include "src/bytespin/graph_view.hpp"
 #include "src/engine/exchange.hpp"
 #include "src/model/boltzmann.hpp"
 #include "src/model/model.hpp"
@@ -30,8 +30,8 @@
 
 namespace rewise::bytespin {
 
-struct InteractionPlan {
-  DevicePlan plan;
+struct InteractionRules {
+  GraphView graph;
   const std::int32_t* coupling = nullptr;  // [slots] of bonds
   const std::int32_t* field = nullptr;     // [sites]; nullptr: no field
   const Boltzmann* boltzmann = nullptr;    // [T]
@@ -45,7 +45,7 @@ struct InteractionPlan {
   // The rise in energy of a bond of coupling `j` if one of its spins changes (Potts: to a state
   // that differs from the other spin's).
   RW_HD std::int64_t flip_cost(std::int32_t j, std::uint8_t a, std::uint8_t b) const {
-    if (plan.potts) return a == b ? j : 0;
+    if (graph.potts) return a == b ? j : 0;
     return a == b ? 2 * std::int64_t{j} : -2 * std::int64_t{j};
   }
   // The energy of the opposite spin in the field of the site, minus that of `spin`.
@@ -59,9 +59,9 @@ struct InteractionPlan {
   RW_HD std::uint8_t next_spin(const Boltzmann& factors, const std::uint8_t* spins, Site site,
                                std::uint32_t draw, std::uint32_t proposal) const {
     const std::uint8_t old = spins[site];
-    if (!plan.potts) {
+    if (!graph.potts) {
       std::int64_t energy = field_flip_cost(site, old);
-      plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+      graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
         energy += flip_cost(coupling[slot], old, spins[neighbour]);
       });
       return static_cast<std::uint8_t>(old ^
@@ -70,9 +70,9 @@ struct InteractionPlan {
     if (local == LocalUpdate::glauber) {
       return heat_bath<kDim>(factors, spins, site, std::uint64_t{draw} << 32 | proposal);
     }
-    const std::uint8_t proposed = other_state(proposal, old, plan.states);
+    const std::uint8_t proposed = other_state(proposal, old, graph.states);
     std::int64_t energy = 0;
-    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
       energy += coupling[slot] * (std::int64_t{spins[neighbour] == old} -
                                   std::int64_t{spins[neighbour] == proposed});
     });
@@ -96,12 +96,8 @@ struct InteractionPlan {
 
   // The spin of a site of a Swendsen-Wang cluster, by its smallest site.
   RW_HD std::uint8_t flipped(const DrawKey& key, Site smallest, std::uint8_t spin) const {
-    if (plan.potts) {
-      return any_state(slot_draw(key, Stream::bytespin_flip, smallest), plan.states);
-    }
-    const Words4 words =
-        random_words(key.seed, Stream::bytespin_flip, bit_item(smallest), key.replica, 0, key.step);
-    return static_cast<std::uint8_t>(spin ^ bit_of(words, smallest));
+    const std::uint8_t draw = cluster_draw(key, smallest, graph.potts, graph.states);
+    return graph.potts ? draw : static_cast<std::uint8_t>(spin ^ draw);
   }
 
   // Houdayer moves of replicas a and b: whether a bond joins clusters, and whether a cluster flips,
@@ -112,9 +108,7 @@ struct InteractionPlan {
   }
   RW_HD bool couple_flips(const DrawKey& key, Site smallest, bool equal) const {
     if (equal && field != nullptr) return false;
-    const Words4 words = random_words(key.seed, Stream::bytespin_houdayer, bit_item(smallest),
-                                      key.replica, 0, key.step);
-    return bit_of(words, smallest) != 0;
+    return bit_draw(key, Stream::bytespin_houdayer, smallest) != 0;
   }
 
   // The contribution to minus the energy of a site's field and its bonds to larger neighbours.
@@ -122,10 +116,10 @@ struct InteractionPlan {
   RW_HD std::int64_t bond_sum_of(const std::uint8_t* spins, Site site) const {
     const std::uint8_t spin = spins[site];
     std::int64_t sum = field == nullptr ? 0 : std::int64_t{field[site]} * sign(spin);
-    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
       if (neighbour < site) return;
       const bool equal = spins[neighbour] == spin;
-      if (plan.potts) {
+      if (graph.potts) {
         sum += equal ? coupling[slot] : 0;
       } else {
         sum += equal ? coupling[slot] : -coupling[slot];
@@ -144,7 +138,7 @@ struct InteractionPlan {
   RW_HD int link_overlap_of(const std::uint8_t* a, const std::uint8_t* b, Site site) const {
     const bool own = a[site] == b[site];
     int sum = 0;
-    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
       if (neighbour > site) sum += own == (a[neighbour] == b[neighbour]) ? 1 : -1;
     });
     return sum;
@@ -160,17 +154,18 @@ struct InteractionPlan {
   RW_HD std::uint8_t heat_bath(const Boltzmann& factors, const std::uint8_t* spins, Site site,
                                std::uint64_t random) const {
     std::int64_t gain[256];
-    for (std::uint32_t s = 0; s < plan.states; ++s) gain[s] = 0;
-    plan.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+    gain[0] = 0;
+    for (std::uint32_t s = 1; s < graph.states; ++s) gain[s] = 0;
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
       gain[spins[neighbour]] += coupling[slot];
     });
     std::int64_t most = gain[0];
-    for (std::uint32_t s = 1; s < plan.states; ++s) most = gain[s] > most ? gain[s] : most;
+    for (std::uint32_t s = 1; s < graph.states; ++s) most = gain[s] > most ? gain[s] : most;
     const auto weight = [&](std::uint32_t s) {
       return factors.factor(static_cast<std::uint64_t>(most - gain[s]));
     };
     std::uint64_t total = 0;
-    for (std::uint32_t s = 0; s < plan.states; ++s) total += weight(s);
+    for (std::uint32_t s = 0; s < graph.states; ++s) total += weight(s);
     std::uint64_t rest = mulhi64(random, total);
     std::uint32_t state = 0;
     for (std::uint64_t own = weight(0); rest >= own; own = weight(++state)) rest -= own;

@@ -1,7 +1,6 @@
 #include "src/bytespin/swendsen_wang/labels.cuh"
 #include "src/bytespin/swendsen_wang/swendsen_wang_cuda.hpp"
-#include "src/bytespin/wolff/few_cluster_cuda.hpp"
-#include "src/cuda/launch.hpp"
+#include "src/bytespin/wolff/seed_clusters_cuda.hpp"
 
 namespace rewise::bytespin {
 namespace {
@@ -11,14 +10,14 @@ using namespace device;
 constexpr unsigned kWarps = 4;  // per block
 
 // Inputs and outputs of the kernels of an update.
-struct FewClusterRun {
+struct SeedRun {
   DeviceLabels labels;
   DeviceReplicas replicas;
   SeedTiles tiles;
   Threshold flip;
   std::uint32_t states;
+  bool wolff;
   std::uint32_t* marks;
-  unsigned long long* visited;
 
   __device__ __forceinline__ std::uint8_t* marks_of(std::uint32_t replica) const {
     return reinterpret_cast<std::uint8_t*>(marks) + std::size_t{replica} * replicas.stride;
@@ -43,34 +42,36 @@ __device__ __forceinline__ std::uint32_t closed_size(const DeviceLabels& labels,
 
 // Seeds of one cluster write the same mark; the first seed counts its sites.
 template <int kDim>
-__device__ __forceinline__ void mark_cluster(const FewClusterRun& run, std::uint32_t replica,
+__device__ __forceinline__ void mark_cluster(const SeedRun& run, std::uint32_t replica,
                                              std::uint32_t tile) {
   const ReplicaLabels arrays(run.labels, replica, run.replicas.stride);
   const DrawKey key = run.replicas.key(replica);
-  const SeedTiles::Seed seed = run.tiles.seed(tile, seed_words(key, tile));
+  const Words4 words = seed_words(key, tile);
+  const SeedTiles::Seed seed = run.tiles.seed(tile, words);
   const SiteRoot root = site_root<kDim>(run.labels, arrays, seed.site);
   const std::uint64_t size =
       root.open ? arrays.size[root.root] : closed_size<kDim>(run.labels, arrays, root);
   if (threadIdx.x % 32 != 0) return;
   const std::uint32_t old = run.replicas.spins_of(replica)[seed.site];
-  const std::uint32_t mark = few_cluster_state(key, root.root, run.flip, old, run.states) + 1u;
+  const std::uint32_t mark =
+      1u + (run.wolff ? wolff_state(words, old, run.states)
+                      : few_cluster_state(key, root.root, run.flip, old, run.states));
   const unsigned shift = 8 * (root.root & 3u);
-  auto* const words = reinterpret_cast<std::uint32_t*>(run.marks_of(replica));
-  const std::uint32_t before = atomicOr(words + (root.root >> 2), mark << shift);
+  auto* const marks = reinterpret_cast<std::uint32_t*>(run.marks_of(replica));
+  const std::uint32_t before = atomicOr(marks + (root.root >> 2), mark << shift);
   if ((before >> shift & 0xffu) == 0) {
-    atomicAdd(run.visited + 2 * std::size_t{replica}, static_cast<unsigned long long>(size));
+    atomicAdd(run.replicas.quartic + 2 * std::size_t{replica},
+              static_cast<unsigned long long>(size));
   }
   atomicAdd(run.replicas.pending + replica,
-            static_cast<unsigned long long>(seed.tile_sites * size));
+            static_cast<unsigned long long>(run.wolff ? size : seed.tile_sites * size));
 }
 
 template <int kDim>
 __global__ void __launch_bounds__(32 * kWarps)
-    mark_clusters(const __grid_constant__ FewClusterRun run, FastDiv seeds_per_replica) {
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t replica = seeds_per_replica.quotient(index);
-  if (replica >= run.replicas.count) return;
-  mark_cluster<kDim>(run, replica, index - replica * seeds_per_replica.divisor);
+    mark_clusters(const __grid_constant__ SeedRun run, ReplicaBlocks seeds) {
+  const auto [replica, seed] = warp_position(seeds);
+  if (replica < run.replicas.count) mark_cluster<kDim>(run, replica, seed);
 }
 
 // A warp's part of shared memory.
@@ -81,7 +82,7 @@ struct TileMarks {
 
 // The sites of a tile take the states in the marks of their roots.
 template <int kDim, bool kWide>
-__device__ __forceinline__ void renew_tile(const FewClusterRun& run, std::uint32_t replica,
+__device__ __forceinline__ void renew_tile(const SeedRun& run, std::uint32_t replica,
                                            std::uint32_t number, TileMarks& tile) {
   const unsigned lane = threadIdx.x % 32;
   const ReplicaLabels arrays(run.labels, replica, run.replicas.stride);
@@ -116,54 +117,47 @@ __device__ __forceinline__ void renew_tile(const FewClusterRun& run, std::uint32
 
 template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kWarps)
-    renew_marked(const __grid_constant__ FewClusterRun run, FastDiv tiles_per_replica) {
-  __shared__ TileMarks tiles[kWarps];
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t replica = tiles_per_replica.quotient(index);
-  if (replica >= run.replicas.count) return;
-  renew_tile<kDim, kWide>(run, replica, index - replica * tiles_per_replica.divisor,
-                          tiles[threadIdx.x / 32]);
-}
-
-LaunchShape warps_for(std::uint64_t warps) {
-  return {static_cast<unsigned>((warps + kWarps - 1) / kWarps), 32 * kWarps};
+    renew_marked(const __grid_constant__ SeedRun run, ReplicaBlocks tiles) {
+  __shared__ TileMarks marks[kWarps];
+  const auto [replica, tile] = warp_position(tiles);
+  if (replica < run.replicas.count) {
+    renew_tile<kDim, kWide>(run, replica, tile, marks[threadIdx.x / 32]);
+  }
 }
 
 }  // namespace
 
-FewClusterCuda::FewClusterCuda(const DevicePlan& plan, const FewClusterRule& rule,
-                               const DeviceReplicas& replicas, cudaStream_t stream)
-    : plan_(plan),
-      rule_(rule),
-      labelling_(plan, replicas, stream),
+SeedClustersCuda::SeedClustersCuda(const GraphView& graph,
+                                   const std::optional<FewClusterRule>& rule,
+                                   const DeviceReplicas& replicas, cudaStream_t stream)
+    : graph_(graph),
+      wolff_(!rule),
+      tiles_(rule ? rule->tiles : SeedTiles::make(graph.lattice, graph.sites, ~0u)),
+      flip_(rule ? rule->flip : 0),
+      labelling_(graph, replicas, stream),
       marks_(replicas.count * replicas.stride / sizeof(std::uint32_t)) {}
 
-std::uint64_t FewClusterCuda::bytes(const DevicePlan& plan, std::uint32_t replicas,
-                                    std::uint64_t replica_stride) {
-  return SwendsenWangCuda::bytes(plan, replicas, replica_stride) + replicas * replica_stride;
+std::uint64_t SeedClustersCuda::bytes(const GraphView& graph, std::uint32_t replicas) {
+  return SwendsenWangCuda::bytes(graph, replicas) + replicas * replica_stride(graph.sites);
 }
 
-void FewClusterCuda::run(const DeviceReplicas& replicas, std::uint32_t updates,
-                         unsigned long long* visited, cudaStream_t stream) {
+void SeedClustersCuda::run(const DeviceReplicas& replicas, std::uint32_t updates,
+                           cudaStream_t stream) {
   DeviceReplicas now = replicas;
-  for (std::uint32_t n = 0; n < updates; ++n, ++now.step) update(now, visited, stream);
+  for (std::uint32_t n = 0; n < updates; ++n, ++now.step) update(now, stream);
 }
 
-void FewClusterCuda::update(const DeviceReplicas& replicas, unsigned long long* visited,
-                            cudaStream_t stream) {
+void SeedClustersCuda::update(const DeviceReplicas& replicas, cudaStream_t stream) {
   labelling_.label(replicas, 0, stream);
   const DeviceLabels& labels = labelling_.labels();
-  launch_find_roots(plan_, labels, replicas, stream);
+  launch_find_roots(graph_, labels, replicas, stream);
   marks_.clear(stream);
-  const FewClusterRun run{labels,       replicas,      rule_.tiles, rule_.flip,
-                          plan_.states, marks_.data(), visited};
-  const std::uint32_t seeds = rule_.tiles.tiles(), tiles = labels.tiles.count;
+  const SeedRun run{labels, replicas, tiles_, flip_, graph_.states, wolff_, marks_.data()};
   const bool wide = labels.tiles.length % 16 == 0;
-  with_dim(plan_.lattice.dim, [&]<int kDim>() {
-    launch(mark_clusters<kDim>, warps_for(std::uint64_t{seeds} * replicas.count), stream, run,
-           FastDiv(seeds));
-    launch(wide ? renew_marked<kDim, true> : renew_marked<kDim, false>,
-           warps_for(std::uint64_t{tiles} * replicas.count), stream, run, FastDiv(tiles));
+  with_dim(graph_.lattice.dim, [&]<int kDim>() {
+    launch_warps<kWarps>(mark_clusters<kDim>, tiles_.tiles(), replicas.count, stream, run);
+    launch_warps<kWarps>(wide ? renew_marked<kDim, true> : renew_marked<kDim, false>,
+                         labels.tiles.count, replicas.count, stream, run);
   });
 }
 

@@ -1,226 +1,111 @@
-// The kernels of a Swendsen-Wang update, step by step (swendsen_wang_cuda.hpp).
-#include "src/bytespin/equal_bytes.hpp"
+// A Swendsen-Wang update step by step (swendsen_wang_cuda.hpp).
 #include "src/bytespin/swendsen_wang/border_bonds.hpp"
 #include "src/bytespin/swendsen_wang/labels.cuh"
 #include "src/cuda/forest.cuh"
-#include "src/cuda/launch.hpp"
+#include "src/cuda/replica_items.cuh"
 
 namespace rewise::bytespin {
 namespace {
 
 using namespace device;
 
-constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = 4, kFlipWarps = 8;  // per block
 
-// Step 1, draw: masks of drawn bonds and of flips.
+// Step 1, draw: masks of drawn bonds.
 
+constexpr std::uint64_t kCallsPerWarp = 256;
 constexpr unsigned kRounds = kCallsPerWarp / 32;
 
-// A warp makes 256 calls for 16 blocks of slots. In each round each half of the warp draws one
-// block, and four ballots give the masks of both. Lane n keeps the masks of round n.
-__device__ __forceinline__ void draw_bonds(const DevicePlan& plan, const DeviceLabels& labels,
-                                           const DeviceReplicas& replicas, std::uint32_t replica,
-                                           std::uint64_t warp, unsigned lane) {
-  const Threshold threshold = plan.bond[replicas.temperature(replica)];
-  const bool never = threshold == 0;
-  const auto last = static_cast<std::uint32_t>(threshold - 1);  // a draw <= last opens the bond
-  const DrawKey key = replicas.key(replica);
+// The number of calls is rounded up to whole warps.
+std::uint64_t draw_warps(const GraphView& graph) {
+  return (graph.slots + 4 * kCallsPerWarp - 1) / (4 * kCallsPerWarp);
+}
+
+// A warp makes 256 calls for 16 blocks of slots, two blocks in each round. Lane n keeps the masks
+// of round n.
+__global__ void __launch_bounds__(kItemThreads)
+    draw_bonds(const __grid_constant__ GraphView graph, const __grid_constant__ DeviceLabels labels,
+               const __grid_constant__ DeviceReplicas replicas, ReplicaItems items) {
+  const Item item = item_of(items);
+  if (item.index >= items.items) return;  // whole warps
+  const std::uint64_t warp = item.index / 32;
+  const unsigned lane = threadIdx.x % 32;
+  const Threshold bond = graph.bond[replicas.temperature(item.replica)];
+  const DrawKey key = replicas.key(item.replica);
   uint4 kept = make_uint4(0, 0, 0, 0);
 #pragma unroll 4
   for (unsigned n = 0; n < kRounds; ++n) {
-    const std::uint64_t call = warp * kCallsPerWarp + n * 32 + lane;
-    const Words4 x = random_words(key.seed, Stream::bytespin_bond, call, key.replica, 0, key.step);
-    const std::uint32_t b0 = __ballot_sync(~0u, x.w[0] <= last);
-    const std::uint32_t b1 = __ballot_sync(~0u, x.w[1] <= last);
-    const std::uint32_t b2 = __ballot_sync(~0u, x.w[2] <= last);
-    const std::uint32_t b3 = __ballot_sync(~0u, x.w[3] <= last);
-    if (lane == n) {
-      kept = make_uint4(__byte_perm(b0, b1, 0x5410), __byte_perm(b2, b3, 0x5410),
-                        __byte_perm(b0, b1, 0x7632), __byte_perm(b2, b3, 0x7632));
-    }
+    const DrawnBlocks drawn(key, warp * kCallsPerWarp + n * 32 + lane, bond);
+    const uint2 first = drawn.mask(false), second = drawn.mask(true);
+    if (lane == n) kept = make_uint4(first.x, first.y, second.x, second.y);
   }
-  if (never) kept = make_uint4(0, 0, 0, 0);
   if (lane < kRounds) {
-    std::uint32_t* out = labels.drawn + replica * labels.drawn_stride;
+    std::uint32_t* out = labels.drawn + item.replica * labels.drawn_stride;
     reinterpret_cast<uint4*>(out)[warp * kRounds + lane] = kept;
-  }
-}
-
-// The flips of 128 sites per call.
-__device__ __forceinline__ void draw_flips(const DeviceLabels& labels,
-                                           const DeviceReplicas& replicas, std::uint32_t replica,
-                                           std::uint64_t call) {
-  if (4 * call >= labels.flip_stride) return;
-  const DrawKey key = replicas.key(replica);
-  const Words4 x = random_words(key.seed, Stream::bytespin_flip, call, key.replica, 0, key.step);
-  std::uint32_t* out = labels.flips + replica * labels.flip_stride;
-  reinterpret_cast<uint4*>(out)[call] = make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    draw_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceReplicas replicas, std::uint64_t bond_warps,
-               std::uint64_t warps, FastDiv blocks_per_replica) {
-  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
-  const std::uint32_t block = blockIdx.x - replica * blocks_per_replica.divisor;
-  const std::uint64_t warp = static_cast<std::uint64_t>(block) * (kThreads / 32) + threadIdx.x / 32;
-  const unsigned lane = threadIdx.x % 32;
-  if (warp < bond_warps) {
-    draw_bonds(plan, labels, replicas, replica, warp, lane);
-  } else if (warp < warps) {
-    draw_flips(labels, replicas, replica, (warp - bond_warps) * 32 + lane);
   }
 }
 
 // Determines whether a rewired bond is open, and removes the bit of its former lattice bond. Every
 // slot occurs in at most one rewired bond, so each bit is removed once.
-__device__ __forceinline__ void split(const DevicePlan& plan, const DeviceLabels& labels,
+__device__ __forceinline__ void split(const GraphView& graph, const DeviceLabels& labels,
                                       const DeviceReplicas& replicas, std::uint32_t replica,
                                       std::uint64_t index) {
-  const RewiredSlot bond = plan.rewired[index];
+  const RewiredSlot bond = graph.rewired[index];
   std::uint32_t* word = labels.drawn + replica * labels.drawn_stride + (bond.slot >> 5);
   const std::uint32_t bit = 1u << (bond.slot & 31u);
-  const bool gone = bond.slot < plan.bond_slots.lattice_slots;
+  const bool gone = bond.slot < graph.bond_slots.lattice_slots;
   const bool on = ((gone ? atomicAnd(word, ~bit) : *word) & bit) != 0;
   const std::uint8_t* spins = replicas.spins_of(replica);
-  labels.rewired_on[replica * plan.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
+  labels.rewired_on[replica * graph.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
 }
 
-__global__ void __launch_bounds__(kThreads)
-    split_rewired(const __grid_constant__ DevicePlan plan,
+__global__ void __launch_bounds__(kItemThreads)
+    split_rewired(const __grid_constant__ GraphView graph,
                   const __grid_constant__ DeviceLabels labels,
-                  const __grid_constant__ DeviceReplicas replicas, FastDiv blocks_per_replica) {
-  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
-  const std::uint64_t index = block * kThreads + threadIdx.x;
-  if (index < plan.rewired_count) split(plan, labels, replicas, replica, index);
+                  const __grid_constant__ DeviceReplicas replicas, ReplicaItems items) {
+  const Item item = item_of(items);
+  if (item.index < items.items) split(graph, labels, replicas, item.replica, item.index);
 }
 
-}  // namespace
-
-void launch_draw(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
+void launch_draw(const GraphView& graph, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream) {
-  const std::uint64_t bond_calls =
-      (plan.slots + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
-  const std::uint64_t bond_warps = (bond_calls + kCallsPerWarp - 1) / kCallsPerWarp;
-  const std::uint64_t flip_calls = (plan.sites + 127) / 128;
-  const std::uint64_t warps = bond_warps + (flip_calls + 31) / 32;
-  const auto blocks = static_cast<std::uint32_t>((32 * warps + kThreads - 1) / kThreads);
-  launch(draw_masks, {blocks * replicas.count, kThreads}, stream, plan, labels, replicas,
-         bond_warps, warps, FastDiv(blocks));
-  if (plan.rewired_count == 0) return;
-  const auto more = static_cast<std::uint32_t>((plan.rewired_count + kThreads - 1) / kThreads);
-  launch(split_rewired, {more * replicas.count, kThreads}, stream, plan, labels, replicas,
-         FastDiv(more));
+  launch(draw_bonds, ReplicaItems(32 * draw_warps(graph), replicas.count), stream, graph, labels,
+         replicas);
+  launch(split_rewired, ReplicaItems(graph.rewired_count, replicas.count), stream, graph, labels,
+         replicas);
 }
 
-namespace {
-
-// Potts: keeps the drawn lattice bonds between equal spins. Cost per site: reads its spin and one
-// for every direction beyond x; reads and writes the bits of its bonds.
-
-// The spins of 32 sites.
-struct Group {
-  std::uint32_t four[8];
-
-  __device__ __forceinline__ explicit Group(const std::uint8_t* spins) {
-    const auto* from = reinterpret_cast<const uint4*>(spins);
-    const uint4 low = from[0], high = from[1];
-    four[0] = low.x, four[1] = low.y, four[2] = low.z, four[3] = low.w;
-    four[4] = high.x, four[5] = high.y, four[6] = high.z, four[7] = high.w;
-  }
-};
-
-// Bit i: site i and the next site along x have equal spins. `next`: the spin after the last site.
-__device__ __forceinline__ std::uint32_t equal_along(const Group& here, std::uint32_t next) {
-  std::uint32_t bits = 0;
-#pragma unroll
-  for (unsigned j = 0; j < 8; ++j) {
-    const std::uint32_t after = j < 7 ? here.four[j < 7 ? j + 1 : 7] : next;
-    bits |= equal_bytes(here.four[j], __funnelshift_r(here.four[j], after, 8)) << 4 * j;
-  }
-  return bits;
-}
-
-__device__ __forceinline__ std::uint32_t equal_across(const Group& here, const Group& there) {
-  std::uint32_t bits = 0;
-#pragma unroll
-  for (unsigned j = 0; j < 8; ++j) bits |= equal_bytes(here.four[j], there.four[j]) << 4 * j;
-  return bits;
-}
-
-// For rows that are multiples of 32 sites: the next sites of a group beyond x are a group, too.
-// Called by one thread per group.
+// Potts: keeps the drawn lattice bonds between equal spins. A warp does so for 32 sites.
 template <int kDim>
-__device__ __forceinline__ void keep_in_row(const Geometry& g, const std::uint8_t* spins,
-                                            std::uint64_t group, std::uint32_t* drawn) {
-  const auto site = static_cast<Site>(32 * group);
-  const Group here(spins + site);
-  std::uint32_t c[kDim];
-  g.coordinates<kDim>(site, c);
-  const Site next = c[0] + 32 == g.extent[0] ? site - c[0] : site + 32;
-  drawn[group * kDim] &= equal_along(here, spins[next]);
-#pragma unroll
-  for (int k = 1; k < kDim; ++k) {
-    drawn[group * kDim + k] &= equal_across(here, Group(spins + g.ahead(site, c[k], k)));
-  }
-}
-
-// For any rows. Called by one warp per group; lane i has site i of the group.
-template <int kDim>
-__device__ __forceinline__ void keep_sites(const Geometry& g, const std::uint8_t* spins,
-                                           std::uint64_t sites, std::uint64_t group,
-                                           std::uint32_t* drawn) {
-  const unsigned lane = threadIdx.x % 32;
-  const std::uint64_t index = 32 * group + lane;
-  const auto site = static_cast<Site>(index < sites ? index : 0);
-  std::uint32_t c[kDim];
-  g.coordinates<kDim>(site, c);
-#pragma unroll
-  for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t equal =
-        __ballot_sync(~0u, index < sites && spins[site] == spins[g.ahead(site, c[k], k)]);
-    if (lane == static_cast<unsigned>(k)) drawn[group * kDim + k] &= equal;
-  }
-}
-
-template <int kDim, bool kInRow>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kItemThreads)
     keep_equal(const __grid_constant__ DeviceLabels labels,
                const __grid_constant__ DeviceReplicas replicas, std::uint64_t sites,
-               FastDiv blocks_per_replica) {
-  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
-  const std::uint64_t thread = block * kThreads + threadIdx.x;
-  const std::uint64_t group = kInRow ? thread : thread / 32;
-  if (32 * group >= sites) return;
-  std::uint32_t* drawn = labels.drawn + replica * labels.drawn_stride;
-  if constexpr (kInRow) {
-    keep_in_row<kDim>(labels.geometry, replicas.spins_of(replica), group, drawn);
-  } else {
-    keep_sites<kDim>(labels.geometry, replicas.spins_of(replica), sites, group, drawn);
+               ReplicaItems items) {
+  const Item item = item_of(items);
+  if (item.index >= items.items) return;  // whole warps
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint8_t* spins = replicas.spins_of(item.replica);
+  const auto site = static_cast<Site>(item.index < sites ? item.index : 0);
+  std::uint32_t* drawn = labels.drawn + item.replica * labels.drawn_stride + item.index / 32 * kDim;
+  std::uint32_t c[kDim];
+  labels.geometry.coordinates<kDim>(site, c);
+#pragma unroll
+  for (int k = 0; k < kDim; ++k) {
+    const Site ahead = labels.geometry.ahead(site, c[k], k);
+    const std::uint32_t equal = __ballot_sync(~0u, spins[site] == spins[ahead]);
+    if (lane == static_cast<unsigned>(k)) drawn[k] &= equal;
   }
 }
 
-}  // namespace
-
-void launch_keep_equal(const DevicePlan& plan, const DeviceLabels& labels,
+void launch_keep_equal(const GraphView& graph, const DeviceLabels& labels,
                        const DeviceReplicas& replicas, cudaStream_t stream) {
-  const bool in_row = plan.lattice.extent[0] % 32 == 0;
-  const std::uint64_t groups = (plan.sites + 31) / 32;
-  const std::uint64_t threads = in_row ? groups : 32 * groups;
-  const auto blocks = static_cast<std::uint32_t>((threads + kThreads - 1) / kThreads);
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
-      launch(in_row ? keep_equal<kDim, true> : keep_equal<kDim, false>,
-             {blocks * replicas.count, kThreads}, stream, labels, replicas, plan.sites,
-             FastDiv(blocks));
+      launch(keep_equal<kDim>, ReplicaItems((graph.sites + 31) / 32 * 32, replicas.count), stream,
+             labels, replicas, graph.sites);
     }
   });
 }
-
-namespace {
 
 // Step 2: a warp labels a tile (tiles.hpp) in shared memory. A lane holds a word of the tile, 64
 // sites of a row, as bit masks. A run is identified by the place where it starts.
@@ -240,10 +125,10 @@ template <int kDim>
 class TileLabeller {
  public:
   // `forest`: [kTileSites] in shared memory, the warp's own.
-  __device__ __forceinline__ TileLabeller(const DevicePlan& plan, const DeviceLabels& labels,
+  __device__ __forceinline__ TileLabeller(const GraphView& graph, const DeviceLabels& labels,
                                           const ReplicaLabels& arrays, std::uint32_t tile,
                                           std::uint32_t* forest)
-      : plan_(plan),
+      : graph_(graph),
         replica_(arrays),
         forest_(forest),
         tile_(tile),
@@ -397,8 +282,8 @@ class TileLabeller {
     if (word_.count == 0) return 0;
     std::uint64_t open = std::uint64_t{1} | std::uint64_t{1} << (word_.count - 1);
     if (word_.edge) open = low_bits(word_.count);
-    if (plan_.rewired_count > 0) {
-      open |= modified_bits(plan_.groups, word_.first) & low_bits(word_.count);
+    if (graph_.rewired_count > 0) {
+      open |= modified_bits(graph_.site_masks, word_.first) & low_bits(word_.count);
     }
     return open;
   }
@@ -450,7 +335,7 @@ class TileLabeller {
     sum_ = 0;
   }
 
-  const DevicePlan& plan_;
+  const GraphView& graph_;
   const ReplicaLabels replica_;
   std::uint32_t* const forest_;
   const std::uint32_t tile_;
@@ -463,42 +348,31 @@ class TileLabeller {
 
 template <int kDim, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
-    label_tiles(const __grid_constant__ DevicePlan plan,
+    label_tiles(const __grid_constant__ GraphView graph,
                 const __grid_constant__ DeviceLabels labels,
                 const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
-                FastDiv tiles_per_replica) {
+                ReplicaBlocks tiles) {
   alignas(16) __shared__ std::uint32_t forests[kWarps][kTileSites];
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  const auto [replica, tile] = warp_position(tiles);
   if (replica >= replicas.count) return;
-  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
   const ReplicaLabels arrays(labels, replica, replicas.stride);
-  TileLabeller<kDim> labeller(plan, labels, arrays, tile, forests[threadIdx.x / 32]);
+  TileLabeller<kDim> labeller(graph, labels, arrays, tile, forests[threadIdx.x / 32]);
   labeller.template join<kAligned>(replicas.spins_of(replica));
   labeller.find_roots();
   std::uint64_t square = 0, fourth = 0;
   labeller.hand_out(square, fourth);
-  square = warp_sum(square);
-  fourth = warp_sum(fourth);
-  if (threadIdx.x % 32 == 0 && square != 0) {
-    add_sums(labels, replicas.count, update, replica, tile, square, fourth);
-  }
+  add_warp_sums(labels, replicas.count, update, replica, tile, square, WideSum{fourth});
 }
 
-}  // namespace
-
-void launch_label_tiles(const DevicePlan& plan, const DeviceLabels& labels,
+void launch_label_tiles(const GraphView& graph, const DeviceLabels& labels,
                         const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * replicas.count;
-  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
     const bool aligned = labels.tiles.length % 16 == 0;
-    launch(aligned ? label_tiles<kDim, true> : label_tiles<kDim, false>, shape, stream, plan,
-           labels, replicas, update, FastDiv(labels.tiles.count));
+    launch_warps<kWarps>(aligned ? label_tiles<kDim, true> : label_tiles<kDim, false>,
+                         labels.tiles.count, replicas.count, stream, graph, labels, replicas,
+                         update);
   });
 }
-
-namespace {
 
 // Step 3: joins clusters of different tiles.
 
@@ -508,7 +382,7 @@ struct Pair {
 };
 
 template <int kDim>
-__device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLabels& labels,
+__device__ __forceinline__ void join_bond(const GraphView& graph, const DeviceLabels& labels,
                                           const BorderBonds& borders,
                                           const DeviceReplicas& replicas, std::uint32_t replica,
                                           std::uint64_t index) {
@@ -516,15 +390,15 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLa
   Pair pair;
   if (index >= borders.first[kDim]) {
     const std::uint64_t i = index - borders.first[kDim];
-    if (i < plan.rewired_count && labels.rewired_on[replica * plan.rewired_count + i] != 0) {
-      pair = {true, plan.rewired[i].a, plan.rewired[i].b};
+    if (i < graph.rewired_count && labels.rewired_on[replica * graph.rewired_count + i] != 0) {
+      pair = {true, graph.rewired[i].a, graph.rewired[i].b};
     }
   } else {
     if constexpr (kDim > 0) {
-      const BorderBond bond = border_bond<kDim>(labels.geometry, borders, plan.sites, index);
+      const BorderBond bond = border_bond<kDim>(labels.geometry, borders, graph.sites, index);
       const std::uint8_t* spins = replicas.spins_of(replica);
       pair = {bond.exists &&
-                  bit_at(arrays.drawn, DevicePlan::slot_of<kDim>(bond.a, bond.direction)) &&
+                  bit_at(arrays.drawn, GraphView::slot_of<kDim>(bond.a, bond.direction)) &&
                   spins[bond.a] == spins[bond.b],
               bond.a, bond.b};
     }
@@ -542,69 +416,24 @@ __device__ __forceinline__ void join_bond(const DevicePlan& plan, const DeviceLa
 }
 
 template <int kDim>
-__global__ void __launch_bounds__(kThreads)
-    join_bonds(const __grid_constant__ DevicePlan plan, const __grid_constant__ DeviceLabels labels,
+__global__ void __launch_bounds__(kItemThreads)
+    join_bonds(const __grid_constant__ GraphView graph, const __grid_constant__ DeviceLabels labels,
                const __grid_constant__ BorderBonds borders,
-               const __grid_constant__ DeviceReplicas replicas, FastDiv blocks_per_replica) {
-  const std::uint32_t replica = blocks_per_replica.quotient(blockIdx.x);
-  const std::uint64_t block = blockIdx.x - replica * blocks_per_replica.divisor;
-  join_bond<kDim>(plan, labels, borders, replicas, replica, block * kThreads + threadIdx.x);
+               const __grid_constant__ DeviceReplicas replicas, ReplicaItems items) {
+  const Item item = item_of(items);
+  join_bond<kDim>(graph, labels, borders, replicas, item.replica, item.index);
 }
 
-}  // namespace
-
-void launch_join(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
+void launch_join(const GraphView& graph, const DeviceLabels& labels, const DeviceReplicas& replicas,
                  cudaStream_t stream) {
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    const BorderBonds borders = BorderBonds::make<kDim>(plan, labels.tiles, labels.geometry);
-    const auto blocks =
-        static_cast<std::uint32_t>((borders.first[kDim + 1] + kThreads - 1) / kThreads);
-    if (blocks == 0) return;
-    launch(join_bonds<kDim>, {blocks * replicas.count, kThreads}, stream, plan, labels, borders,
-           replicas, FastDiv(blocks));
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
+    const BorderBonds borders = BorderBonds::make<kDim>(graph, labels.tiles, labels.geometry);
+    launch(join_bonds<kDim>, ReplicaItems(borders.first[kDim + 1], replicas.count), stream, graph,
+           labels, borders, replicas);
   });
 }
 
-namespace {
-
 // Step 4: every node's root, and the sizes of the roots' clusters.
-
-constexpr Site kNone = 0xFFFFFFFFu;
-
-// Adds sizes to roots. Near and below Tc most nodes belong to one large cluster, and additions to
-// its size would be the bottleneck. Therefore each warp first sums the sizes for one root, the most
-// frequent one among the first 32 nodes of the tile.
-class RootSums {
- public:
-  __device__ __forceinline__ explicit RootSums(std::uint32_t* size) : size_(size) {}
-
-  // Called by all lanes; a lane without a root passes kNone.
-  __device__ __forceinline__ void add(Site root, std::uint32_t size) {
-    const std::uint32_t peers = __match_any_sync(~0u, root);
-    if (kept_ == kNone) choose(root, peers);
-    const std::uint32_t total = __reduce_add_sync(peers, size);
-    if (root == kept_) {
-      sum_ += size;
-    } else if (root != kNone && threadIdx.x % 32 == lowest(peers)) {
-      atomicAdd(size_ + root, total);
-    }
-  }
-  __device__ __forceinline__ void close() {
-    const std::uint32_t total = __reduce_add_sync(~0u, sum_);
-    if (threadIdx.x % 32 == 0 && total > 0) atomicAdd(size_ + kept_, total);
-  }
-
- private:
-  __device__ __forceinline__ void choose(Site root, std::uint32_t peers) {
-    const unsigned lane = threadIdx.x % 32;
-    const unsigned votes = root == kNone ? 0 : static_cast<unsigned>(__popc(peers)) << 5 | lane;
-    kept_ = __shfl_sync(~0u, root, static_cast<int>(__reduce_max_sync(~0u, votes) & 31u));
-  }
-
-  std::uint32_t* const size_;
-  Site kept_ = kNone;  // the same on all lanes
-  std::uint32_t sum_ = 0;
-};
 
 // Sets the parents of a tile's nodes to their roots, once each. The sets do not change any more.
 template <int kDim>
@@ -620,7 +449,7 @@ __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
   if (count == 0) return;
   __syncwarp();
   const Site first = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane).first;
-  RootSums sums(arrays.size);
+  RootSums sums([&](Site root, std::uint32_t size) { atomicAdd(arrays.size + root, size); });
   for_each_node(list, count, first, [&](bool there, Site node, std::uint32_t) {
     const Site root = there ? forest.climb(node) : node;
     const bool moves = root != node;
@@ -633,39 +462,35 @@ __device__ __forceinline__ void find_tile_roots(const DeviceLabels& labels,
 template <int kDim>
 __global__ void __launch_bounds__(32 * kWarps)
     find_roots(const __grid_constant__ DeviceLabels labels,
-               const __grid_constant__ DeviceReplicas replicas, FastDiv tiles_per_replica) {
+               const __grid_constant__ DeviceReplicas replicas, ReplicaBlocks tiles) {
   __shared__ std::uint16_t lists[kWarps][kTileSites];
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  const auto [replica, tile] = warp_position(tiles);
   if (replica >= replicas.count) return;
-  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
   find_tile_roots<kDim>(labels, replicas, replica, tile, lists[threadIdx.x / 32]);
 }
 
-}  // namespace
-
-void launch_find_roots(const DevicePlan& plan, const DeviceLabels& labels,
-                       const DeviceReplicas& replicas, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * replicas.count;
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    launch(find_roots<kDim>, {(tiles + kWarps - 1) / kWarps, 32 * kWarps}, stream, labels, replicas,
-           FastDiv(labels.tiles.count));
-  });
-}
-
-namespace {
-
 // Step 5, Ising: sites flip with their roots; sums over clusters.
+
+// The random bits of the 64 sites from `first` on (bit_draw()).
+__device__ __forceinline__ std::uint64_t flip_bits(const DrawKey& key, Site first) {
+  const std::uint32_t item = bit_item(first), shift = first & 63u;
+  const Words4 words = key.words(Stream::bytespin_flip, item);
+  const bool upper = (first & 64u) != 0;
+  const std::uint64_t low = upper ? word64(words, 1) : word64(words, 0);
+  if (shift == 0) return low;
+  const std::uint64_t high =
+      upper ? word64(key.words(Stream::bytespin_flip, item + 1), 0) : word64(words, 1);
+  return low >> shift | high << (64 - shift);
+}
 
 // The flips of the clusters whose root within the tile is a site of this word, at the bit of that
 // site. Nodes that are not roots of the lattice's forest get the flip of their root. Other bits are
 // not used. Adds the sums over the roots.
-template <int kDim>
-__device__ __forceinline__ std::uint64_t root_flips(const ReplicaLabels& arrays,
+__device__ __forceinline__ std::uint64_t root_flips(const ReplicaLabels& arrays, const DrawKey& key,
                                                     const TileWord& word, std::uint64_t nodes,
                                                     std::uint64_t& square, WideSum& fourth) {
   if (word.count == 0) return 0;
-  std::uint64_t flips = bits_from(arrays.flips, 1, word.first);
+  std::uint64_t flips = flip_bits(key, word.first);
   for (; nodes != 0; nodes &= nodes - 1) {
     const unsigned x = lowest(nodes);
     const Site node = word.first + x;
@@ -675,7 +500,7 @@ __device__ __forceinline__ std::uint64_t root_flips(const ReplicaLabels& arrays,
       square += n2;
       fourth += static_cast<WideSum>(n2) * n2;
     } else {
-      const auto flip = static_cast<std::uint64_t>(bit_at(arrays.flips, root));
+      const std::uint64_t flip = bit_draw(key, Stream::bytespin_flip, root);
       flips = (flips & ~(std::uint64_t{1} << x)) | flip << x;
     }
   }
@@ -686,37 +511,24 @@ template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kFlipWarps)
     flip_tiles(const __grid_constant__ DeviceLabels labels,
                const __grid_constant__ DeviceReplicas replicas, std::uint32_t update,
-               FastDiv tiles_per_replica) {
+               ReplicaBlocks tiles) {
   __shared__ std::uint64_t flips[kFlipWarps][kTileLanes];
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const std::uint32_t index = blockIdx.x * kFlipWarps + warp;
-  const std::uint32_t replica = tiles_per_replica.quotient(index);
+  const auto [replica, tile] = warp_position(tiles);
   if (replica >= replicas.count) return;
-  const std::uint32_t tile = index - replica * tiles_per_replica.divisor;
   const ReplicaLabels arrays(labels, replica, replicas.stride);
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, tile, lane);
   const std::uint64_t nodes = arrays.nodes[static_cast<std::size_t>(tile) * kTileLanes + lane];
   std::uint64_t square = 0;
   WideSum fourth = 0;
-  flips[warp][lane] = root_flips<kDim>(arrays, word, nodes, square, fourth);
+  flips[warp][lane] = root_flips(arrays, replicas.key(replica), word, nodes, square, fourth);
   __syncwarp();
-  flip_sites<kWide>(arrays, word, reinterpret_cast<const std::uint32_t*>(flips[warp]),
-                    replicas.spins_of(replica));
-  if (!__any_sync(~0u, square != 0)) return;
-  square = warp_sum(square);
-  fourth = warp_sum(fourth);
-  if (lane == 0) add_sums(labels, replicas.count, update, replica, tile, square, fourth);
-}
-
-void flip_clusters(const DevicePlan& plan, const DeviceLabels& labels,
-                   const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * replicas.count;
-  const LaunchShape shape{(tiles + kFlipWarps - 1) / kFlipWarps, 32 * kFlipWarps};
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    const bool wide = labels.tiles.length % 16 == 0;
-    launch(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>, shape, stream, labels, replicas,
-           update, FastDiv(labels.tiles.count));
-  });
+  const auto* set = reinterpret_cast<const std::uint32_t*>(flips[warp]);
+  renew_sites<kWide>(arrays, word, replicas.spins_of(replica),
+                     [&](std::uint32_t place, std::uint8_t spin) {
+                       return static_cast<std::uint8_t>(spin ^ flip_of(set, place));
+                     });
+  add_warp_sums(labels, replicas.count, update, replica, tile, square, fourth);
 }
 
 // Step 5, Potts: every cluster gets the state that its root draws. Cost per site: a quarter of a
@@ -739,8 +551,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
     const std::uint64_t first = __shfl_sync(~0u, word.first, row);
     for (std::uint64_t site = first & ~std::uint64_t{63}; site < first + count; site += 64) {
       const std::uint64_t item = site / kSlotsPerBlock * kCallsPerBlock + call;
-      const Words4 words =
-          random_words(key.seed, Stream::bytespin_flip, item, key.replica, 0, key.step);
+      const Words4 words = key.words(Stream::bytespin_flip, item);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
         const std::uint64_t x = site + call + 16 * j - first;
@@ -771,14 +582,12 @@ template <int kDim, bool kWide>
 __global__ void __launch_bounds__(32 * kWarps)
     renew_tiles(const __grid_constant__ DeviceLabels labels,
                 const __grid_constant__ DeviceReplicas replicas, std::uint32_t states,
-                std::uint32_t update, FastDiv tiles_per_replica) {
-  __shared__ TileStates tiles[kWarps];
-  const std::uint32_t index = blockIdx.x * kWarps + threadIdx.x / 32;
-  const std::uint32_t replica = tiles_per_replica.quotient(index);
+                std::uint32_t update, ReplicaBlocks tiles) {
+  __shared__ TileStates states_of_warps[kWarps];
+  const auto [replica, number] = warp_position(tiles);
   if (replica >= replicas.count) return;
-  const std::uint32_t number = index - replica * tiles_per_replica.divisor;
   const unsigned lane = threadIdx.x % 32;
-  TileStates& tile = tiles[threadIdx.x / 32];
+  TileStates& tile = states_of_warps[threadIdx.x / 32];
   const ReplicaLabels arrays(labels, replica, replicas.stride);
   const TileWord word = tile_word<kDim>(labels.tiles, labels.geometry, number, lane);
   const DrawKey key = replicas.key(replica);
@@ -792,21 +601,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   __syncwarp();
   renew_sites<kWide>(arrays, word, replicas.spins_of(replica),
                      [&](std::uint32_t place, std::uint8_t) { return tile.state[place]; });
-  if (!__any_sync(~0u, square != 0)) return;
-  square = warp_sum(square);
-  fourth = warp_sum(fourth);
-  if (lane == 0) add_sums(labels, replicas.count, update, replica, number, square, fourth);
-}
-
-void renew_clusters(const DevicePlan& plan, const DeviceLabels& labels,
-                    const DeviceReplicas& replicas, std::uint32_t update, cudaStream_t stream) {
-  const std::uint32_t tiles = labels.tiles.count * replicas.count;
-  const LaunchShape shape{(tiles + kWarps - 1) / kWarps, 32 * kWarps};
-  with_dim(plan.lattice.dim, [&]<int kDim>() {
-    const bool wide = labels.tiles.length % 16 == 0;
-    launch(wide ? renew_tiles<kDim, true> : renew_tiles<kDim, false>, shape, stream, labels,
-           replicas, plan.states, update, FastDiv(labels.tiles.count));
-  });
+  add_warp_sums(labels, replicas.count, update, replica, number, square, fourth);
 }
 
 // A block closes a replica's batch: eight threads for each of 32 updates at a time.
@@ -817,9 +612,8 @@ struct BatchSums {
   WideSum quartic;
 };
 
-__device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
-                                                   std::uint32_t replicas, std::uint32_t updates,
-                                                   std::uint32_t replica) {
+__device__ __forceinline__ BatchSums close_updates(const TileArrays& labels, std::uint32_t replicas,
+                                                   std::uint32_t updates, std::uint32_t replica) {
   const unsigned part = threadIdx.x % kCloseParts;
   BatchSums sums{0, 0};
   for (std::uint32_t begin = 0; begin < updates; begin += kCloseThreads / kCloseParts) {
@@ -845,42 +639,133 @@ __device__ __forceinline__ BatchSums close_updates(const DeviceLabels& labels,
   return {warp_sum(sums.size), warp_sum(sums.quartic)};
 }
 
-__device__ __forceinline__ void close_replica(const DeviceLabels& labels,
+__device__ __forceinline__ void close_replica(const TileArrays& labels,
                                               const DeviceReplicas& replicas, std::uint32_t updates,
-                                              std::uint32_t replica, unsigned long long* quartic,
-                                              BatchSums* warps) {
+                                              std::uint32_t replica, BatchSums* warps) {
   const BatchSums sums = close_updates(labels, replicas.count, updates, replica);
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sums;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  WideSum total = static_cast<WideSum>(quartic[2 * replica + 1]) << 64 | quartic[2 * replica];
+  unsigned long long* const quartic = replicas.quartic + 2 * std::size_t{replica};
+  WideSum total = static_cast<WideSum>(quartic[1]) << 64 | quartic[0];
   for (unsigned warp = 0; warp < kCloseThreads / 32; ++warp) {
     replicas.pending[replica] += warps[warp].size;
     total += warps[warp].quartic;
   }
-  quartic[2 * replica] = static_cast<unsigned long long>(total);
-  quartic[2 * replica + 1] = static_cast<unsigned long long>(total >> 64);
+  quartic[0] = static_cast<unsigned long long>(total);
+  quartic[1] = static_cast<unsigned long long>(total >> 64);
 }
 
 __global__ void __launch_bounds__(kCloseThreads)
-    close_replicas(const __grid_constant__ DeviceLabels labels,
-                   const __grid_constant__ DeviceReplicas replicas, std::uint32_t updates,
-                   unsigned long long* quartic) {
+    close_replicas(const __grid_constant__ TileArrays labels,
+                   const __grid_constant__ DeviceReplicas replicas, std::uint32_t updates) {
   __shared__ BatchSums warps[kCloseThreads / 32];
-  close_replica(labels, replicas, updates, blockIdx.x, quartic, warps);
+  close_replica(labels, replicas, updates, blockIdx.x, warps);
+}
+
+void launch_flip(const GraphView& graph, const DeviceLabels& labels, const DeviceReplicas& replicas,
+                 std::uint32_t update, cudaStream_t stream) {
+  const bool wide = labels.tiles.length % 16 == 0;
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
+    if (graph.potts) {
+      launch_warps<kWarps>(wide ? renew_tiles<kDim, true> : renew_tiles<kDim, false>,
+                           labels.tiles.count, replicas.count, stream, labels, replicas,
+                           graph.states, update);
+    } else {
+      launch_warps<kFlipWarps>(wide ? flip_tiles<kDim, true> : flip_tiles<kDim, false>,
+                               labels.tiles.count, replicas.count, stream, labels, replicas,
+                               update);
+    }
+  });
+}
+
+// The memory of the labels.
+
+// Calls array(pointer, elements per replica) for every array of `labels`.
+template <class F>
+void for_each_array(DeviceLabels& labels, const GraphView& graph, F&& array) {
+  const std::uint64_t stride = replica_stride(graph.sites);
+  array(labels.drawn, labels.drawn_stride);
+  array(labels.sums, std::uint64_t{3} * labels.copies * kUpdatesPerBatch);
+  array(labels.rewired_on, graph.rewired_count);
+  array(labels.place, stride);
+  array(labels.parent, stride);
+  array(labels.size, stride);
+  array(labels.nodes, std::uint64_t{labels.tiles.count} * kTileLanes);
+  if (graph.potts) array(labels.blank, stride);
+}
+
+DeviceLabels make_labels(const GraphView& graph) {
+  DeviceLabels labels;
+  labels.geometry = Geometry::make(graph.lattice);
+  labels.tiles = make_tiles(graph);
+  labels.drawn_stride = draw_warps(graph) * kCallsPerWarp / 8 + kMaskSlack;
+  labels.copies = sum_copies(labels.tiles);
+  return labels;
 }
 
 }  // namespace
 
-void launch_flip(const DevicePlan& plan, const DeviceLabels& labels, const DeviceReplicas& replicas,
-                 std::uint32_t update, cudaStream_t stream) {
-  (plan.potts ? renew_clusters : flip_clusters)(plan, labels, replicas, update, stream);
+void launch_find_roots(const GraphView& graph, const DeviceLabels& labels,
+                       const DeviceReplicas& replicas, cudaStream_t stream) {
+  with_dim(graph.lattice.dim, [&]<int kDim>() {
+    launch_warps<kWarps>(find_roots<kDim>, labels.tiles.count, replicas.count, stream, labels,
+                         replicas);
+  });
 }
 
-void launch_close(const DeviceLabels& labels, const DeviceReplicas& replicas, std::uint32_t updates,
-                  unsigned long long* quartic, cudaStream_t stream) {
-  launch(close_replicas, {replicas.count, kCloseThreads}, stream, labels, replicas, updates,
-         quartic);
+void launch_close(const TileArrays& labels, const DeviceReplicas& replicas, std::uint32_t updates,
+                  cudaStream_t stream) {
+  launch(close_replicas, {replicas.count, kCloseThreads}, stream, labels, replicas, updates);
+}
+
+Tiles make_tiles(const GraphView& graph) {
+  return with_dim(graph.lattice.dim,
+                  [&]<int kDim>() { return Tiles::make<kDim>(graph.lattice, graph.sites); });
+}
+
+std::uint32_t sum_copies(const Tiles& tiles) { return std::clamp(tiles.count / 32, 1u, 64u); }
+
+SwendsenWangCuda::SwendsenWangCuda(const GraphView& graph, const DeviceReplicas& replicas,
+                                   cudaStream_t stream)
+    : graph_(graph), labels_(make_labels(graph)) {
+  for_each_array(labels_, graph, [&]<class T>(T*& array, std::uint64_t count) {
+    array = arrays_.add<T>(replicas.count * count, stream);
+  });
+}
+
+std::uint64_t SwendsenWangCuda::bytes(const GraphView& graph, std::uint32_t replicas) {
+  DeviceLabels labels = make_labels(graph);
+  std::uint64_t of_replica = 0;
+  for_each_array(labels, graph,
+                 [&]<class T>(T*, std::uint64_t count) { of_replica += sizeof(T) * count; });
+  return replicas * of_replica;
+}
+
+void SwendsenWangCuda::run(const DeviceReplicas& replicas, std::uint32_t updates,
+                           cudaStream_t stream) {
+  DeviceReplicas now = replicas;
+  for (std::uint32_t begin = 0; begin < updates; begin += kUpdatesPerBatch) {
+    const std::uint32_t batch = std::min(kUpdatesPerBatch, updates - begin);
+    for (std::uint32_t n = 0; n < batch; ++n, ++now.step) {
+      label(now, n, stream);
+      launch_find_roots(graph_, labels_, now, stream);
+      launch_flip(graph_, labels_, now, n, stream);
+    }
+    launch_close(labels_, now, batch, stream);
+  }
+}
+
+void SwendsenWangCuda::label(const DeviceReplicas& replicas, std::uint32_t update,
+                             cudaStream_t stream) {
+  launch_draw(graph_, labels_, replicas, stream);
+  DeviceReplicas seen = replicas;
+  if (graph_.potts) {
+    launch_keep_equal(graph_, labels_, replicas, stream);
+    seen.spins = labels_.blank;
+  }
+  launch_label_tiles(graph_, labels_, seen, update, stream);
+  launch_join(graph_, labels_, seen, stream);
 }
 
 }  // namespace rewise::bytespin

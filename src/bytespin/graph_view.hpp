@@ -1,5 +1,6 @@
-// Views of a plan (plan.hpp) and its replicas, passed to kernels by value. Nothing here owns
-// memory.
+// The graph as the updates read it, in the host's memory (graph_tables.hpp) or a device's
+// (device_graph.hpp), and the replicas on a device. Views, passed to kernels by value: nothing here
+// owns memory.
 //
 // Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order. `stride` is the distance between
 // replicas in bytes, a multiple of 256.
@@ -14,7 +15,8 @@
 
 namespace rewise::bytespin {
 
-struct DevicePlan {
+// The numbers of a graph and its model.
+struct GraphNumbers {
   Lattice lattice;                  // dim 0: imported, every site is modified
   std::uint32_t stride[kMaxDim]{};  // distance in sites between neighbours in each direction
   std::uint64_t sites = 0;
@@ -23,14 +25,17 @@ struct DevicePlan {
   std::uint32_t states = 2;  // 2, or the q of Potts
   BondSlots bond_slots;
   SiteSlots site_slots;
-  std::uint64_t slots = 0;                 // of bonds
-  const SiteGroup* groups = nullptr;       // [sites / 32 + 1]
+  std::uint64_t slots = 0;  // of bonds
+};
+
+struct GraphView : GraphNumbers {
+  const SiteMasks* site_masks = nullptr;   // [sites / 32 + 1]
   const std::uint64_t* offsets = nullptr;  // [modified + 1] into entries
-  const Entry* entries = nullptr;
+  const CellBond* entries = nullptr;
   const RewiredSlot* rewired = nullptr;  // [rewired_count]
   std::uint64_t rewired_count = 0;
-  // Per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts: flip and
-  // weight [t * (max_degree + 1) + n], as in Tables.
+  // On a device, per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts:
+  // flip and weight [t * (max_degree + 1) + n], as in Thresholds.
   const Threshold* flip = nullptr;
   const std::uint64_t* weight = nullptr;
   const Threshold* bond = nullptr;
@@ -39,18 +44,18 @@ struct DevicePlan {
   // kDim is lattice.dim, as a compile-time constant if the caller has one (with_dim() below).
   template <int kDim, class F>
   RW_HD void for_each_neighbour(Site site, F&& f) const {
-    const SiteGroup group = groups[site >> 5];
+    const SiteMasks masks = site_masks[site >> 5];
     const std::uint32_t bit = 1u << (site & 31u);
-    if ((group.modified & bit) != 0) {
-      const std::uint32_t index = group.index(bit);
+    if ((masks.modified & bit) != 0) {
+      const std::uint32_t index = masks.index(bit);
       const std::uint64_t end = offsets[index + 1];
       for (std::uint64_t k = offsets[index]; k < end; ++k) {
-        const Entry entry = entries[k];
+        const CellBond entry = entries[k];
         f(entry.to, entry.slot());
       }
       return;
     }
-    const bool edge = (group.edge & bit) != 0;
+    const bool edge = (masks.edge & bit) != 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -81,8 +86,11 @@ struct DeviceReplicas {
   std::uint64_t stride = 0;       // bytes between the spins of two replicas
   std::uint8_t* spins = nullptr;  // [replicas][stride], the first `sites` of a stride are spins
   // [replicas] cluster sums since the last measurement. Wolff: sizes of flipped clusters;
-  // Swendsen-Wang: sum n^2.
+  // Swendsen-Wang: sum n^2; few-cluster: its estimate.
   unsigned long long* pending = nullptr;
+  // [replicas][low, high] Swendsen-Wang: 3 (sum n^2)^2 - 2 sum n^4 likewise; few-cluster: number of
+  // visited sites, 0.
+  unsigned long long* quartic = nullptr;
   DevicePart part = {};  // the part of every replica that the device updates
 
   // These replicas without the restriction to a part.
