@@ -35,7 +35,8 @@ class Machine:
     finished before is not run again."""
 
     def __init__(self, program, folder, device, version, threads=0, limit=None):
-        packaged = os.path.realpath(sys.executable) == os.path.realpath(program)  # the Python package
+        # For the Python package, the program is this interpreter.
+        packaged = os.path.realpath(sys.executable) == os.path.realpath(program)
         self.words = PROGRAM if packaged else [program]
         self.folder, self.device, self.version, self.threads = folder, device, version, threads
         self.end = math.inf if limit is None else time.monotonic() + limit
