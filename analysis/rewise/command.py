@@ -12,8 +12,10 @@ from .arguments import wants_progress
 
 OF_STATUS = {one.status: one for one in (errors.UsageError, errors.DataError, errors.DeviceError,
                                          errors.HeldError, errors.FileError, errors.Interrupted)}
-START = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
-         "from rewise.command import main; sys.exit(main())")
+# The words that run the program of this package.
+PROGRAM = [sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+           "from rewise.command import main; sys.exit(main())",
+           str(pathlib.Path(__file__).absolute().parents[1])]
 
 
 def main():
@@ -42,10 +44,8 @@ class Running:
 
         self._shown = wants_progress(progress)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START, str(pathlib.Path(__file__).absolute().parents[1]),
-             *map(str, arguments)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            errors="replace")
+            [*PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, errors="replace")
         self._lines = []
 
     def poll(self):

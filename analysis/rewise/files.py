@@ -254,7 +254,7 @@ def write_aside(path, data):
             pass  # another process has removed it, or permission is missing
 
 
-def _text(value):
+def text_of(value):
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
@@ -262,8 +262,8 @@ def _texts(group):
     """Reads a group of strings as a dict. Strings are attributes, or scalar datasets if they are
     too long for an attribute.
     """
-    texts = {key: _text(value) for key, value in group.attrs.items()}
-    texts.update({key: _text(dataset[()]) for key, dataset in group.items()})
+    texts = {key: text_of(value) for key, value in group.attrs.items()}
+    texts.update({key: text_of(dataset[()]) for key, dataset in group.items()})
     return texts
 
 
@@ -439,7 +439,7 @@ def task_notes(file):
 
 def task_of(path, file):
     """As read_task(), for an open file."""
-    form = _text(file.attrs.get("format", ""))
+    form = text_of(file.attrs.get("format", ""))
     if form == "rewise task pack":
         raise DataError(f"'{path}' holds {len(file)} tasks: name one, such as "
                         f"{path.parent / next(iter(file), 'ID')}.h5")
@@ -455,7 +455,7 @@ def task_of(path, file):
         path=path,
         extents=[int(extent) for extent in np.atleast_1d(graph.attrs["extents"])],
         p=float(graph.attrs["p"]),
-        rule=_text(graph.attrs["rule"]),
+        rule=text_of(graph.attrs["rule"]),
         sites=sites,
         bonds=int(graph.attrs["bonds"]),
         modified=int(graph.attrs["modified"]),
@@ -466,8 +466,8 @@ def task_of(path, file):
                  if name not in ("energy", "magnetisation")},
         configuration=configuration,
         provenance=_texts(file["provenance"]) if "provenance" in file else {},
-        source=_text(graph.attrs.get("source", "")),
-        status=_text(file["results"].attrs["status"]).split(",") if "results" in file else [],
+        source=text_of(graph.attrs.get("source", "")),
+        status=text_of(file["results"].attrs["status"]).split(",") if "results" in file else [],
     )
 
 

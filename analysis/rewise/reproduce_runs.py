@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from .command import START, options
+from .command import PROGRAM, options
 from .errors import Error, Interrupted
 from .files import write_aside
 from .reproduce_curves import (Value, add_metrics, add_point, finished, jackknife, mean_and_error,
@@ -35,9 +35,9 @@ class Machine:
     finished before is not run again."""
 
     def __init__(self, program, folder, device, version, threads=0, limit=None):
-        self.words = [program]
-        if os.path.realpath(sys.executable) == os.path.realpath(program):  # the Python package
-            self.words = [sys.executable, "-c", START, str(pathlib.Path(__file__).parents[1])]
+        # For the Python package, the program is this interpreter.
+        packaged = os.path.realpath(sys.executable) == os.path.realpath(program)
+        self.words = PROGRAM if packaged else [program]
         self.folder, self.device, self.version, self.threads = folder, device, version, threads
         self.end = math.inf if limit is None else time.monotonic() + limit
         self.title = ""

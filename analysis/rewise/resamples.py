@@ -45,8 +45,7 @@ class SizeSamples:
         self.extents = tuple(int(extent) for extent in group.attrs["extents"])
         self.sites, self.graphs = int(group.attrs["sites"]), int(group.attrs["graphs"])
         self.temperature = group["temperature"][()]
-        names = group.attrs.get("observables", "")  # absent: too few graphs
-        found = (names.decode() if isinstance(names, bytes) else names).split()
+        found = files.text_of(group.attrs.get("observables", "")).split()  # absent: too few graphs
         what = f"observables of {name}"
         self.value = files.Named(what, {key: group[key]["value"][()] for key in found})
         self.left_out = files.Named(what, {key: group[key]["left_out"][()] for key in found})
@@ -120,8 +119,7 @@ class Resamples:
             raise DataError(f"'{path}' does not exist: is the study finished? (earlier versions "
                             "of rewise did not write this file; run the study again to write it)")
         with files.reading(path), files.open_sealed(path) as file:
-            form = file.attrs.get("format", b"")
-            if (form.decode() if isinstance(form, bytes) else form) != "rewise resamples":
+            if files.text_of(file.attrs.get("format", "")) != "rewise resamples":
                 raise DataError(f"'{path}' has no samples of a rewise study")
             self._points = [self._point(file["points"][key])
                             for key in sorted(file["points"], key=int)]

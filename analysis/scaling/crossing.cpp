@@ -109,14 +109,22 @@ Point cross(const Line& small, const Line& large, const Eigen::ArrayXd& nodes,
   return root ? Point{*root, small.at(*root)} : Point{};
 }
 
-// Calls f(g) for each leave-one-out curve g, on all cores.
+// Sets the crossings without one graph of `curve`: cross_without(graph), on all cores.
 template <class F>
-void for_each_graph(const JackknifeCurve& curve, const F& f) {
+void leave_out_graphs(const JackknifeCurve& curve, const F& cross_without, Crossing& result) {
   constexpr std::size_t each = 4;  // nanoseconds per term of an interpolant
   const auto graphs = static_cast<std::size_t>(curve.left_out.rows());
   const auto points = static_cast<std::size_t>(curve.temperature.size());
-  on_all_cores(graphs, graphs * points * points * each,
-               [&](std::size_t g) { f(static_cast<Index>(g)); });
+  Eigen::ArrayXd temperatures(curve.left_out.rows()), heights(curve.left_out.rows());
+  on_all_cores(graphs, graphs * points * points * each, [&](std::size_t graph) {
+    const auto g = static_cast<Index>(graph);
+    const Point point = cross_without(g);
+    temperatures[g] = point.temperature;
+    heights[g] = point.height;
+  });
+  if (temperatures.isNaN().any()) result.status = CrossingStatus::unstable;
+  result.temperature.left_out[curve.sample] = temperatures;
+  if (!result.with_limit()) result.height.left_out[curve.sample] = heights;
 }
 
 }  // namespace
@@ -145,18 +153,12 @@ Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second
   result.temperature.value = full.temperature;
   result.height.value = full.height;
   for (const JackknifeCurve* curve : {&small, &large}) {
-    Eigen::ArrayXd& temperatures = result.temperature.left_out[curve->sample];
-    Eigen::ArrayXd& heights = result.height.left_out[curve->sample];
-    temperatures.resize(curve->left_out.rows());
-    heights.resize(curve->left_out.rows());
-    for_each_graph(*curve, [&](Index g) {
+    const auto without = [&](Index g) {
       const Line left(curve->temperature, curve->left_out.row(g), nodes);
-      const Point point = curve == &small ? cross(left, large_full, nodes, full.temperature)
-                                          : cross(small_full, left, nodes, full.temperature);
-      temperatures[g] = point.temperature;
-      heights[g] = point.height;
-    });
-    if (temperatures.isNaN().any()) result.status = CrossingStatus::unstable;
+      return curve == &small ? cross(left, large_full, nodes, full.temperature)
+                             : cross(small_full, left, nodes, full.temperature);
+    };
+    leave_out_graphs(*curve, without, result);
   }
   return result;
 }
@@ -172,13 +174,11 @@ Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int obse
   result.temperature.value = root.value_or(kNaN);
   if (!root) return result;
   result.status = CrossingStatus::found;
-  Eigen::ArrayXd& left_out = result.temperature.left_out[curve.sample];
-  left_out.resize(curve.left_out.rows());
-  for_each_graph(curve, [&](Index g) {
+  const auto without = [&](Index g) {
     const Eigen::ArrayXd left = curve.left_out.row(g).transpose() - limit;
-    left_out[g] = falling_root(at, left, *root).value_or(kNaN);
-  });
-  if (left_out.isNaN().any()) result.status = CrossingStatus::unstable;
+    return Point{falling_root(at, left, *root).value_or(kNaN), limit};
+  };
+  leave_out_graphs(curve, without, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "src/base/error.hpp"
 
@@ -26,11 +27,13 @@ void check_series(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   }
 }
 
+// Each pair with the moment whose averages it multiplies.
+constexpr std::pair<Moment, Moment> kPairs[] = {
+    {kEnergyPair, kEnergy}, {kAbsPair, kAbsMagnetisation}, {kMagnetisationPair, kMagnetisation}};
+
 // Replaces the pairs of each row by the squares of the row's own averages.
 void square_pairs(MomentRows& rows) {
-  rows.col(kEnergyPair) = rows.col(kEnergy).square();
-  rows.col(kAbsPair) = rows.col(kAbsMagnetisation).square();
-  rows.col(kMagnetisationPair) = rows.col(kMagnetisation).square();
+  for (const auto& [pair, moment] : kPairs) rows.col(pair) = rows.col(moment).square();
 }
 
 // Averages of each replica over times first .. first + length - 1, per site: [replica, moment]. The
@@ -59,9 +62,7 @@ MomentRows means_of_stretch(IntSeriesRef bond_sums, IntSeriesRef magnetisation_s
 }  // namespace
 
 Moments with_squares(Moments m) {
-  m[kEnergyPair] = m[kEnergy] * m[kEnergy];
-  m[kAbsPair] = m[kAbsMagnetisation] * m[kAbsMagnetisation];
-  m[kMagnetisationPair] = m[kMagnetisation] * m[kMagnetisation];
+  for (const auto& [pair, moment] : kPairs) m[pair] = m[moment] * m[moment];
   return m;
 }
 
@@ -92,9 +93,7 @@ Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
   // All moments use the same measurements as the pairs: C, chi and dm/dh contain N times their
   // difference.
   Moments mean = parts.colwise().mean().transpose();
-  mean[kEnergyPair] = mean_pair(parts.col(kEnergy), alone);
-  mean[kAbsPair] = mean_pair(parts.col(kAbsMagnetisation), alone);
-  mean[kMagnetisationPair] = mean_pair(parts.col(kMagnetisation), alone);
+  for (const auto& [pair, moment] : kPairs) mean[pair] = mean_pair(parts.col(moment), alone);
   if (pair_of_m2 != nullptr) *pair_of_m2 = mean_pair(parts.col(kM2), alone);
   return mean;
 }

@@ -1,4 +1,4 @@
-// Distributions of the rewiring rules (graphs/rewire.cpp, moments.hpp) over many graphs. Every
+// Distributions of the rewiring rules (graphs/rewire.cpp, moments.cpp) over many graphs. Every
 // chi-square test fails by chance with probability 1e-4 and every z test (|z| < 4) with 6e-5,
 // together below 0.5%. The seeds are fixed.
 #include <cmath>
