@@ -5,6 +5,7 @@
 
 #include "graphs/geometry.hpp"
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/stop.hpp"
 
 namespace rewise::bytespin {
@@ -78,10 +79,10 @@ GraphTables::GraphTables(const Graph& g, const EngineSpec& spec)
   slots = bond_slots.lattice_slots;
   // Sums over bonds, and labels on devices, support moved bonds but not removed ones.
   if (g.spec().bare) {
-    throw Error(
-        ExitCode::usage,
-        "the bytespin engine does not support a lattice without its shortcuts (use --engine "
-        "multispin, or read the graph as a list of bonds)");
+    throw Error(ExitCode::usage,
+                "the bytespin engine does not support a lattice without its shortcuts (use " +
+                    setting_value("engine", "multispin") +
+                    ", or read the graph as a list of bonds)");
   }
   entries.reserve(g.neighbours().size());
   StopCheck check;

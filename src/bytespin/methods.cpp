@@ -6,6 +6,7 @@
 #include <array>
 
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/whole_number.hpp"
 #include "src/base/words.hpp"
 #include "src/bytespin/swendsen_wang/tiles.hpp"
@@ -90,7 +91,8 @@ UpdateMethods parse(const MethodTexts& words, std::optional<ClusterUpdate> clust
   const std::string wolff = word_of(words, kWolff);
   if (!wolff.empty() && cluster && *cluster != ClusterUpdate::wolff) {
     throw Error(ExitCode::usage,
-                fmt::format("{}: requires --cluster wolff, not {}", kWolff, to_string(*cluster)));
+                fmt::format("{}: requires {}, not {}", kWolff, setting_value("cluster", "wolff"),
+                            to_string(*cluster)));
   }
   methods.wolff = parse_wolff_method(wolff, kWolff);
   methods.label = parse_label_method(word_of(words, kLabel), kLabel);

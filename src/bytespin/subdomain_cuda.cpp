@@ -34,6 +34,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/require_memory.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
@@ -246,8 +247,9 @@ std::string CudaSubdomain::why_no_clusters() const {
   return fmt::format(
       "{} ranks on CUDA devices cannot share swendsen-wang updates of this lattice: they require "
       "two to four dimensions, a first extent that is a multiple of {} and a last extent above {} "
-      "(--label-method kalentev and --device cpu support any lattice)",
-      transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1));
+      "({} and {} support any lattice)",
+      transport_.size(), kWordSites, tile * static_cast<std::uint32_t>(transport_.size() - 1),
+      setting_value("label_method", "kalentev"), setting_value("device", "cpu"));
 }
 
 void CudaSubdomain::check_memory() const {

@@ -22,9 +22,8 @@ COLUMNS = 100
 DATA = ("tests/store/data/", "tests/fuzz/corpus/", "experiments/figures/quickstart")
 
 
-# May spell options: the settings of users, and the bytespin engine, whose methods have the names of
-# options.
-SPELL_OPTIONS = ("src/settings/", "src/bytespin/")
+# May spell options: the settings of users, and the options that describe the methods of an engine.
+SPELL_OPTIONS = ("src/settings/", "src/bytespin/methods.cpp")
 
 
 def is_text(name):

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "src/base/error.hpp"
+#include "src/base/setting_name.hpp"
 #include "src/base/stop.hpp"
 #include "src/engine/couplings.hpp"
 
@@ -24,8 +25,8 @@ InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec
   }
   if (methods.wolff != WolffMethod::automatic || methods.label != LabelMethod::fast) {
     throw Error(ExitCode::usage,
-                "--wolff-method and --label-method apply to the ferromagnet without a field only "
-                "(remove them)");
+                setting_name("wolff_method") + " and " + setting_name("label_method") +
+                    " apply to the ferromagnet without a field only (remove them)");
   }
   const Graph& graph = tables.graph;
   const Couplings couplings(spec.model, graph);
