@@ -1,23 +1,6 @@
 #include "src/bytespin/device_graph.hpp"
 
-#include <vector>
-
 namespace rewise::bytespin {
-namespace {
-
-template <class T>
-DeviceBuffer<T> upload(std::span<const T> host, cudaStream_t stream) {
-  DeviceBuffer<T> buffer(host, stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying the graph to the device");
-  return buffer;
-}
-
-template <class T>
-DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
-  return upload(std::span<const T>(host), stream);
-}
-
-}  // namespace
 
 std::uint64_t DeviceGraph::bytes(const GraphTables& tables) {
   return tables.site_masks.size() * sizeof(SiteMasks) + tables.graph.offsets().size() * 8 +
@@ -37,7 +20,7 @@ DeviceGraph::DeviceGraph(const GraphTables& tables, cudaStream_t stream) : view_
   std::vector<SiteMasks> site_masks = tables.site_masks;
   site_masks.resize(site_masks.size() + 2);
   site_masks_ = upload(site_masks, stream);
-  offsets_ = upload(tables.graph.offsets(), stream);
+  offsets_ = DeviceBuffer<std::uint64_t>(tables.graph.offsets(), stream);
   entries_ = upload(tables.entries, stream);
   rewired_ = upload(tables.rewired, stream);
   flip_ = upload(flip, stream);

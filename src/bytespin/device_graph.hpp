@@ -3,10 +3,20 @@
 
 #include <cuda_runtime_api.h>
 
+#include <vector>
+
 #include "src/bytespin/graph_tables.hpp"
 #include "src/cuda/device_buffer.hpp"
 
 namespace rewise::bytespin {
+
+// Copies to the current device and synchronises with the stream.
+template <class T>
+DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
+  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
+  check_cuda(cudaStreamSynchronize(stream), "copying the graph to the device");
+  return buffer;
+}
 
 class DeviceGraph {
  public:

@@ -6,6 +6,7 @@
 // processed by a warp, which counts their states in shared memory.
 #include <algorithm>
 
+#include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/potts_rules.hpp"
 #include "src/cuda/launch.hpp"
@@ -309,13 +310,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 std::uint64_t blocks_for(std::uint64_t items) { return (items + kThreads - 1) / kThreads; }
-
-template <class T>
-DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
-  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying the graph to the device");
-  return buffer;
-}
 
 }  // namespace
 
