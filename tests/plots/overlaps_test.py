@@ -19,7 +19,7 @@ GLASS, ANY = plot_overlaps.GLASS, plot_overlaps.ANY_ORDER
 
 def figures(summary, model=None):
     """{name: figure} of a study."""
-    return {name: figure for figure, name in plot_study.figures(summary, model)}
+    return {name: figure for figure, name in (job() for job in plot_study.jobs(summary, model))}
 
 
 def data_of(panel):

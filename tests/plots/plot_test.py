@@ -130,6 +130,11 @@ class Script(InFolder):
             shutil.rmtree(study / "plots")
 
 
+def figures_of(summary):
+    """(figure, name) of every figure of a study."""
+    return (job() for job in plot_study.jobs(summary))
+
+
 def imported_graphs(*names, label=""):
     """The summary of a parameter sweep of imported graphs."""
     summary = synthetic.summary(ps=(0.0,) * len(names), sizes=(16,))
@@ -250,7 +255,7 @@ class Study(InFolder):
         trees = {"tree-p0.01", "tree-p0.03", "tree-p0.1"}  # not at p = 0
         for made, expected in ((summary, trees), (plain, set())):
             names = set()
-            for figure, name in plot_study.figures(made):
+            for figure, name in figures_of(made):
                 names.add(name)
                 plot_style.plt.close(figure)
             self.assertEqual({name for name in names if "tree" in name}, expected)
@@ -267,7 +272,7 @@ class Study(InFolder):
         summary["points"][0]["best"] = {"value": synthetic.TC0, "error": 1e-4,
                                         "method": "crossings"}
         for name in ("extrapolation", "binder-limit"):
-            alone, both = (next(figure for figure, own in plot_study.figures(made) if own == name)
+            alone, both = (next(figure for figure, own in figures_of(made) if own == name)
                            for made in (plain, summary))
             for index in (0, 1, 3):  # at the third p, Tc by crossings is refused
                 self.assertEqual(both.axes[index].get_xlabel(), alone.axes[index].get_xlabel())
@@ -281,7 +286,7 @@ class Study(InFolder):
                 plot_style.plt.close(figure)
 
     def test_every_panel_has_labelled_axes_with_data(self):
-        for figure, name in plot_study.figures(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))):
+        for figure, name in figures_of(synthetic.summary(ps=(0.0, 0.1), sizes=(16, 32))):
             shared_x = name == "shift" or name.startswith("thermodynamics")
             panels = drawn(figure)
             for axes in panels:
@@ -322,7 +327,7 @@ class Study(InFolder):
         bare["sizes"][0]["binder"]["error"] = [None] * 9
         del bare["sizes"][1]["fine"]
         names = []
-        for figure, name in plot_study.figures(summary):
+        for figure, name in figures_of(summary):
             names.append(name)
             if "0.03" in name:
                 plot_style.save(figure, self.folder, name)
@@ -379,7 +384,7 @@ class Study(InFolder):
         del point["tc"]
         point["sizes"][0].update(extents=[], graph="caf\u00e9 $1 of $2")
         point.update(crossings=[], label="", shift=None)
-        figures = {name: figure for figure, name in plot_study.figures(
+        figures = {name: figure for figure, name in figures_of(
             {"points": [point], "lattice": {"dim": 2}})}
         self.assertIn("thermodynamics-caf\u00e9 $1 of $2", figures)
         for figure in figures.values():
@@ -487,7 +492,7 @@ class Study(InFolder):
             del summary[key]
         for key in ("crossings", "tc", "shift", "binder_limit", "binder_expected", "tc_exact"):
             del summary["points"][0][key]
-        names = [name for _, name in plot_study.figures(summary)]
+        names = [name for _, name in figures_of(summary)]
         self.assertEqual(names, ["crossings-p0.03", "thermodynamics-p0.03", "tau-p0.03"])
         plot_style.plt.close("all")
 
@@ -495,7 +500,7 @@ class Study(InFolder):
         for graph, label, name in (("M\u00fcller $1", "", "M\u00fcller $1"),
                                    ("a b", "a b-1-1", "a b-1-1"), ("a", "1-1", "a-1-1")):
             summary = imported_graphs(graph, label=label)
-            figures = list(plot_study.figures(summary))
+            figures = list(figures_of(summary))
             self.assertEqual([stem for _, stem in figures],
                              [f"{kind}-{name}" for kind in ("crossings", "thermodynamics", "tau")])
             for figure, _ in figures:
@@ -509,7 +514,7 @@ class Study(InFolder):
         summary = synthetic.summary(ps=(0.03,), sizes=(16, 32, 64))
         for size, every in zip(summary["points"][0]["sizes"], (2, 2, 3)):
             size["every"] = every
-        figure = dict(reversed(pair) for pair in plot_study.figures(summary))["tau-p0.03"]
+        figure = dict(reversed(pair) for pair in figures_of(summary))["tau-p0.03"]
         panel = figure.axes[0]
         floors = {line.get_label(): line.get_ydata()[0] for line in panel.lines
                   if "uncorrelated" in str(line.get_label())}
@@ -526,7 +531,7 @@ class Study(InFolder):
                             "quality": 0.3, "range": 1e9}
         bad["collapse"] = good["collapse"] | {"tc": None, "y": None, "quality": 4.8,
                                               "against": "the sizes do not fall on one curve"}
-        figure = dict(reversed(pair) for pair in plot_study.figures(summary))["collapse"]
+        figure = dict(reversed(pair) for pair in figures_of(summary))["collapse"]
         left, right = [panel.get_title(loc="left") for panel in figure.axes]
         self.assertIn("2.500(10)", left)
         self.assertIn("0.52(2)", left)
@@ -544,7 +549,7 @@ class Study(InFolder):
         size["abs_m3"] = size["m2"]
         summary["observables"] = [{"name": "m2", "label": "of the program"},
                                   {"name": "abs_m3", "label": "third moment"}]
-        figures = dict(reversed(pair) for pair in plot_study.figures(summary))
+        figures = dict(reversed(pair) for pair in figures_of(summary))
         panels = figures["thermodynamics-p0.03"].axes
         self.assertEqual([panel.axison for panel in panels], [True] * 5 + [False])
         self.assertEqual(panels[4].get_ylabel(), "third moment")

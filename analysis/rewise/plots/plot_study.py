@@ -419,12 +419,6 @@ def jobs_of_study(summary, by_crossings):
             yield partial(plot_tau, summary, point)
 
 
-def figures(summary, model=None):
-    """Yields (figure, name) of all figures."""
-    for job in jobs(summary, model):
-        yield job()
-
-
 def draw(summary, folder, model=None):
     """Draws all figures into `folder` and returns their paths."""
     return style.save_all(jobs(summary, model), folder)
