@@ -188,9 +188,9 @@ __global__ void flip_trees(const __grid_constant__ InteractionPlan c,
 // The first replica of a couple of replicas, numbered through all temperatures.
 __device__ __forceinline__ std::uint32_t couple_replica(const DeviceReplicas& replicas,
                                                         std::uint32_t couple) {
-  const std::uint32_t of_temperature = couples_of(replicas.per_temperature);
+  const std::uint32_t of_temperature = houdayer_pairs(replicas.per_temperature);
   return couple / of_temperature * replicas.per_temperature +
-         first_of_couple(couple % of_temperature);
+         first_of_houdayer_pair(couple % of_temperature);
 }
 
 // Houdayer moves; item.replica: the couple.
@@ -390,7 +390,7 @@ void launch_interaction_houdayer(const InteractionPlan& interactions,
                                  cudaStream_t stream) {
   const std::uint32_t blocks = blocks_for(interactions.plan.sites);
   const LaunchShape shape = shape_of(
-      replicas.count / replicas.per_temperature * couples_of(replicas.per_temperature), blocks);
+      replicas.count / replicas.per_temperature * houdayer_pairs(replicas.per_temperature), blocks);
   launch(start_trees, shape, stream, interactions, scratch, blocks);
   with_dim(interactions.plan.lattice.dim, [&]<int kDim>() {
     launch(join_couples<kDim>, shape, stream, interactions, replicas, scratch, blocks);

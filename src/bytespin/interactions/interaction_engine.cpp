@@ -269,12 +269,12 @@ std::vector<std::int64_t> InteractionCpuEngine::bond_sums() {
 
 void InteractionCpuEngine::move_couples(std::uint32_t step) {
   const double begin = now();
-  const std::size_t of_temperature = couples_of(spec_.replicas);
+  const std::size_t of_temperature = houdayer_pairs(spec_.replicas);
   on_threads(now_threads(), spec_.betas.size() * of_temperature,
              [&](std::size_t couple, int thread) {
                const std::size_t replica =
                    couple / of_temperature * spec_.replicas +
-                   first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
+                   first_of_houdayer_pair(static_cast<std::uint32_t>(couple % of_temperature));
                updates_of(thread).houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
                                            spins_of(replica), spins_of(replica + kPartnerDistance));
              });
