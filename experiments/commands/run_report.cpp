@@ -245,7 +245,7 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
       "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
       results.front().block_length > 0 ? "time blocks"
-      : spec.schedule.houdayer         ? "couples of replicas"
+      : spec.schedule.houdayer         ? "pairs of replicas"
                                        : "replicas",
       static_cast<double>(spec.every) / 2);
   const auto tau_unknown = [&](const TemperatureResult& r) {

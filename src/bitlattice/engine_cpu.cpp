@@ -1,5 +1,4 @@
-// The bitlattice engine on the CPU: the strips of all replicas are spread over the threads, colour
-// by colour.
+// The bitlattice engine on the CPU.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -10,7 +9,7 @@
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/distributed_engine.hpp"
-#include "src/bitlattice/local.hpp"
+#include "src/bitlattice/host_replicas.hpp"
 #include "src/cuda/devices.hpp"
 
 namespace rewise {
@@ -20,97 +19,51 @@ using namespace bitlattice;
 
 class CpuEngine final : public BitlatticeEngine {
  public:
-  CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options);
+  CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
+      : BitlatticeEngine(layout, spec),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
+        all_{0, layout_.colour_words()},
+        spins_(layout_, rules_, all_, threads_now(options_, threads_)) {}
 
   std::string_view device() const override { return "cpu"; }
   int threads() const override { return threads_; }
-  bool advance(const Schedule& schedule, std::uint64_t cycles) override;
-  void measure(Observation& out) override;
+
+  bool advance(const Schedule& schedule, std::uint64_t cycles) override {
+    return advance_replicas(
+        options_, schedule, cycles,
+        [&](std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
+          const int threads = threads_now(options_, threads_);
+          for (std::uint64_t n = 0; n < steps; ++n) {
+            spins_.make_draws(first, last, step + n);
+            for (const int colour : {0, 1}) spins_.update(first, last, colour, {&all_, 1}, threads);
+          }
+        });
+  }
+
+  void measure(Observation& out) override {
+    const double begin = now();
+    std::vector<std::uint64_t> sums(2 * replicas_);
+    spins_.count(sums, threads_now(options_, threads_));
+    fill_observation(sums, out);
+    work_.measure_seconds += now() - begin;
+  }
 
  private:
-  std::uint32_t* spins_of(std::size_t replica) { return spins_.get() + replica * layout_.words(); }
   void read_words(std::size_t replica, std::uint64_t first,
                   std::span<std::uint32_t> out) const override {
-    std::copy_n(spins_.get() + replica * layout_.words() + first, out.size(), out.begin());
+    std::copy_n(spins_.words(replica, 0) + first, out.size(), out.begin());
   }
   void write_words(std::size_t replica, std::uint64_t first,
                    std::span<const std::uint32_t> words) override {
-    std::copy(words.begin(), words.end(), spins_of(replica) + first);
+    std::copy(words.begin(), words.end(), spins_.words(replica, 0) + first);
   }
-  void start();
 
   const EngineOptions options_;
-  int threads_;
-  std::unique_ptr<std::uint32_t[]> spins_;  // [replicas][words]
-  std::vector<Draws> draws_;                // [replicas], of the current step
+  const int threads_;
+  const Words all_;  // of a colour
+  HostReplicas spins_;
 };
-
-CpuEngine::CpuEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
-    : BitlatticeEngine(layout, spec),
-      options_(options),
-      threads_(options.threads > 0 ? options.threads : omp_get_max_threads()) {
-  check_machine_memory(layout_, replicas_);
-  spins_ = std::make_unique_for_overwrite<std::uint32_t[]>(replicas_ * layout_.words());
-  draws_.resize(replicas_);
-  start();
-}
-
-// The thread that initialises a strip usually updates it, so its memory is local (NUMA).
-void CpuEngine::start() {
-  const Words all{0, layout_.colour_words()};
-  const std::uint64_t each = strips(all);
-  const int threads = threads_now(options_, threads_);
-  for (int colour = 0; colour < 2; ++colour) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::uint64_t k = 0; k < replicas_ * each; ++k) {
-      start_strip(layout_, rules_, k / each, colour, strip_of(all, k % each), spins_of(k / each));
-    }
-  }
-}
-
-bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  const Words all{0, layout_.colour_words()};
-  const std::uint64_t each = strips(all);
-  return advance_replicas(
-      options_, schedule, cycles,
-      [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
-#pragma omp parallel num_threads(threads_now(options_, threads_))
-        for (std::uint64_t n = 0; n < steps; ++n) {
-#pragma omp for schedule(static)
-          for (std::size_t replica = begin; replica < end; ++replica) {
-            draws_[replica] = draws(replica, static_cast<std::uint32_t>(step + n));
-          }
-          for (int colour = 0; colour < 2; ++colour) {
-#pragma omp for schedule(static)
-            for (std::uint64_t k = begin * each; k < end * each; ++k) {
-              update_strip(layout_, draws_[k / each], spec_.local, colour, strip_of(all, k % each),
-                           spins_of(k / each));
-            }
-          }
-        }
-      });
-}
-
-void CpuEngine::measure(Observation& out) {
-  const double begin = now();
-  const int threads = threads_now(options_, threads_);
-  std::vector<unsigned long long> unequal(replicas_), up(replicas_);
-  const Words all{0, layout_.colour_words()};
-  const std::uint64_t each = strips(all);
-  for (std::size_t replica = 0; replica < replicas_; ++replica) {
-    unsigned long long bonds = 0, sites = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bonds, sites)
-    for (std::uint64_t k = 0; k < each; ++k) {
-      const Counts counts = count_strip(layout_, strip_of(all, k), spins_of(replica));
-      bonds += counts.unequal;
-      sites += counts.up;
-    }
-    unequal[replica] = bonds;
-    up[replica] = sites;
-  }
-  EngineBase::fill_observation(unequal.data(), up.data(), out);
-  work_.measure_seconds += now() - begin;
-}
 
 }  // namespace
 

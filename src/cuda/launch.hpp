@@ -27,6 +27,14 @@ struct LaunchShape {
   unsigned blocks_y = 1, blocks_z = 1, threads_y = 1;  // of grids and blocks with more dimensions
 };
 
+// An attribute of the current device.
+inline int device_attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
 // Enough blocks for one thread per item, up to kMaxBlocks. A kernel strides over further items.
 inline LaunchShape cover(std::uint64_t items, unsigned threads = 256) {
   constexpr std::uint64_t kMaxBlocks = 1u << 30;  // CUDA allows 2^31 - 1

@@ -299,7 +299,7 @@ void add_times(MetricRow& row, const std::vector<NamedSeries>& all, std::uint64_
 }
 
 // The sums with one row or column for each independent member. Houdayer moves make the two replicas
-// of a couple dependent, and also their two overlaps: both are averaged.
+// of a pair dependent, and also their two overlaps: both are averaged.
 Sums sums_of_members(const CurveSpec& spec, const Sums& sums) {
   if (!spec.schedule.houdayer) return sums;
   const auto columns = [&](const RealSeries& series, ReplicaDependence kind) {

@@ -103,7 +103,7 @@ void check_houdayer(const Model& model, std::uint64_t replicas, const std::strin
   if (model.is_ferromagnet()) {
     fail("couplings or fields (a ferromagnet has the cluster updates wolff and swendsen-wang)");
   }
-  if (couples_of(static_cast<std::uint32_t>(replicas)) == 0) {
+  if (houdayer_pairs(static_cast<std::uint32_t>(replicas)) == 0) {
     fail("3 or more replicas per temperature, because they couple replicas r and r + 2");
   }
 }

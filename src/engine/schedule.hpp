@@ -1,6 +1,6 @@
 // A schedule M:W: cycles of M local sweeps (Metropolis or Glauber) and W cluster updates (Hawick,
 // Leist & Playne 2010, section 7). Local sweeps come first in a cycle. A cycle ends with a Houdayer
-// move of all couples of replicas, then a replica exchange (Hukushima & Nemoto 1996), if the
+// move of all Houdayer pairs, then a replica exchange (Hukushima & Nemoto 1996), if the
 // schedule has them (order: Zhu, Ochoa & Katzgraber 2015).
 #pragma once
 
@@ -14,7 +14,7 @@ struct Schedule {
   std::uint32_t local = 1;    // M
   std::uint32_t cluster = 1;  // W
   bool exchange = false;      // of replicas between neighbouring temperatures
-  bool houdayer = false;      // cluster moves of couples of replicas (src/model/partners.hpp)
+  bool houdayer = false;      // cluster moves of pairs of replicas (src/model/partners.hpp)
 
   std::uint64_t updates_per_cycle() const { return std::uint64_t{local} + cluster; }
   // The steps at the end of a cycle that involve several replicas: Houdayer move, then exchange.

@@ -51,7 +51,7 @@ struct Interactions {
   }
   // The field of all sites or, with a random field, its magnitude. Meaningful only if
   // fields_have_one_magnitude().
-  double uniform_field() const { return random_field == RandomField::none ? field : field_width; }
+  double field_strength() const { return random_field == RandomField::none ? field : field_width; }
   // True if all couplings are 1 or -1.
   bool has_unit_couplings() const {
     return couplings <= CouplingKind::plus_minus && shortcut_strength * shortcut_strength == 1;

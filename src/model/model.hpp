@@ -74,7 +74,7 @@ struct Model {
                    bond_energy()};
     if (interactions.energy_unit() == 1) return units;
     units.unit = kFixedOne;
-    units.field = nearest_fixed(interactions.uniform_field());
+    units.field = nearest_fixed(interactions.field_strength());
     return units;
   }
   SampleUnits sample_units(double sites) const {

@@ -1,5 +1,5 @@
 // Houdayer's isoenergetic cluster moves (Houdayer, Eur. Phys. J. B 22, 479 (2001); Zhu, Ochoa &
-// Katzgraber, Phys. Rev. Lett. 115, 077201 (2015)), and the replicas that they couple.
+// Katzgraber, Phys. Rev. Lett. 115, 077201 (2015)), and the pairs of replicas that they move.
 //
 // A move acts on two replicas a and b of one network at one temperature. Let q_i = s_i^a s_i^b. Its
 // clusters are the connected regions of equal q_i, over all bonds. Each cluster flips in both
@@ -14,11 +14,11 @@
 // temperature, without rejection. In zero field clusters of q_i = 1 flip, too, so that replica b
 // and its mirror image -b have the same moves.
 //
-// Replicas r and r + 2 with r % 4 < 2 are partners. Both have the same kind of start
-// (starts_hot()), so that the comparison of ordered and random starts remains one of independent
-// replicas. The overlap is measured for replicas 2k and 2k + 1, which are not partners, so that
-// moves change it. Partners are correlated in time: a statistical error must count them as one
-// member of the sample, and likewise the two overlaps of replicas 4k to 4k + 3.
+// Replicas r and r + 2 with r % 4 < 2 are partners, a Houdayer pair. Both have the same kind of
+// start (starts_hot()), so that the comparison of ordered and random starts remains one of
+// independent replicas. The overlap is measured for replicas 2k and 2k + 1, which are not partners,
+// so that moves change it. Partners are correlated in time: a statistical error must count them as
+// one member of the sample, and likewise the two overlaps of replicas 4k to 4k + 3.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,17 @@ namespace rewise {
 
 inline constexpr std::uint32_t kPartnerDistance = 2;
 
-// The number of couples among `replicas` replicas of one temperature; the rest have no partner.
-RW_HD constexpr std::uint32_t couples_of(std::uint32_t replicas) {
+// The number of Houdayer pairs among `replicas` replicas of one temperature; the rest have no
+// partner.
+RW_HD constexpr std::uint32_t houdayer_pairs(std::uint32_t replicas) {
   return replicas / 4 * 2 + (replicas % 4 == 3 ? 1 : 0);
 }
-// The first replica of a couple.
-RW_HD constexpr std::uint32_t first_of_couple(std::uint32_t couple) {
-  return couple / 2 * 4 + couple % 2;
+RW_HD constexpr std::uint32_t first_of_houdayer_pair(std::uint32_t pair) {
+  return pair / 2 * 4 + pair % 2;
 }
 
-// A member of the sample is a couple, or a replica without partner. Members alternate between
-// ordered and random starts, as replicas do.
+// A member of the sample is a Houdayer pair, or a replica without partner. Members alternate
+// between ordered and random starts, as replicas do.
 constexpr std::size_t member_of_replica(std::size_t replica) {
   return replica / 4 * 2 + replica % 2;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
-#include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
 
 namespace rewise::multispin {
@@ -24,14 +23,12 @@ __global__ void pack_word_group(std::uint32_t* packed, std::uint32_t words, int 
 }
 
 __global__ void start_group(std::uint32_t* packed, int vec,
-                            const __grid_constant__ GroupStart start) {
-  const Site site = blockIdx.x * blockDim.x + threadIdx.x;
-  if (site >= start.sites) return;
-  const std::uint64_t slot = start.lattice.dim == 0
-                                 ? kGuard + std::uint64_t{site}
-                                 : start.colour_base[start.lattice.colour(site)] + site / 2;
-  packed[slot * static_cast<unsigned>(vec)] =
-      start_word(start.seed, start.group, site, start.hot_replicas);
+                            const __grid_constant__ DeviceLattice lattice, std::uint64_t seed,
+                            std::uint32_t group, std::uint32_t hot_replicas) {
+  const std::uint32_t site = blockIdx.x * blockDim.x + threadIdx.x;
+  if (site >= lattice.sites) return;
+  packed[std::size_t{lattice.slot_of(site)} * static_cast<unsigned>(vec)] =
+      start_word(seed, group, site, hot_replicas);
 }
 
 __device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums, std::uint32_t slot,
@@ -94,9 +91,11 @@ void launch_pack_word_group(std::uint32_t* packed, std::uint32_t words, int vec,
   launch(pack_word_group, cover(words), stream, packed, words, vec, unpacked);
 }
 
-void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
+void launch_start_group(std::uint32_t* packed, int vec, const DeviceLattice& lattice,
+                        std::uint64_t seed, std::uint32_t group, std::uint32_t hot_replicas,
                         cudaStream_t stream) {
-  launch(start_group, cover(start.sites), stream, packed, vec, start);
+  launch(start_group, cover(lattice.sites), stream, packed, vec, lattice, seed, group,
+         hot_replicas);
 }
 
 void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,

@@ -8,8 +8,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "graphs/lattice.hpp"
 #include "src/model/sums.hpp"
+#include "src/multispin/device_layout.hpp"
 
 namespace rewise::multispin {
 
@@ -23,15 +23,9 @@ void launch_unpack_word_group(const std::uint32_t* packed, std::uint32_t words, 
 void launch_pack_word_group(std::uint32_t* packed, std::uint32_t words, int vec,
                             const std::uint32_t* unpacked, cudaStream_t stream);
 
-// The parameters of a word group's first configuration (rules.hpp).
-struct GroupStart {
-  Lattice lattice;
-  std::uint64_t colour_base[2];  // first slot of each colour
-  std::uint32_t sites;
-  std::uint64_t seed;
-  std::uint32_t group, hot_replicas;
-};
-void launch_start_group(std::uint32_t* packed, int vec, const GroupStart& start,
+// Sets the first configuration (rules.hpp) of word group `group` of its graph.
+void launch_start_group(std::uint32_t* packed, int vec, const DeviceLattice& lattice,
+                        std::uint64_t seed, std::uint32_t group, std::uint32_t hot_replicas,
                         cudaStream_t stream);
 
 // The layout of sums of several measurements. Counts, [slots][kinds][graphs * replicas], become

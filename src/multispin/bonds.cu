@@ -1,5 +1,5 @@
 // Marks removed lattice bonds (bonds_cuda.hpp).
-#include "src/multispin/bonds.cuh"
+#include "src/multispin/bonds_cuda.hpp"
 
 namespace rewise::multispin {
 namespace {

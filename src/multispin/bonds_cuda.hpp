@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "graphs/lattice.hpp"
+#include "src/cuda/launch.hpp"
 #include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/local/measure_cuda.hpp"
@@ -28,14 +29,14 @@ struct DeviceBonds {
   RW_HD bool is_gone(std::uint32_t graph, std::uint64_t bond) const {
     return (gone[graph * gone_words + bond / 32] >> bond % 32 & 1u) != 0;
   }
-  RW_HD Site site(Slot slot) const {
-    if (lattice.dim == 0) return slot - kGuard;
-    const unsigned colour = slot >= places.colour_base[1] ? 1 : 0;
-    const std::uint32_t place = slot - places.colour_base[colour];
-    const std::uint32_t row = places.per_row.quotient(place);
-    return 2 * place + ((colour + places.row_parity[row]) & 1u);
-  }
 };
+
+// A launch over items of all graphs of a batch: one graph per blockIdx.y.
+inline LaunchShape cover_each(const DeviceBonds& bonds, std::uint64_t items) {
+  LaunchShape shape = cover(items);
+  shape.blocks_y = bonds.graphs;
+  return shape;
+}
 
 // Sets the bits in `gone` of the lattice bonds among bonds [first[graph], first[graph + 1]).
 void launch_mark_gone(const DeviceBonds& bonds, const std::uint32_t* bond,

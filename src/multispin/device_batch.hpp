@@ -19,15 +19,12 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/narrow.hpp"
 #include "src/cuda/graph.hpp"
-#include "src/cuda/pinned_stock.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 #include "src/engine/run_in_pieces.hpp"
-#include "src/multispin/batch_cuda.hpp"
-#include "src/multispin/device_graphs.hpp"
-#include "src/multispin/exchange_cuda.hpp"
+#include "src/multispin/device_exchange.hpp"
+#include "src/multispin/measured_sums.hpp"
 #include "src/multispin/swendsen_wang/device_swendsen_wang.hpp"
 #include "src/multispin/wolff/device_wolff.hpp"
 
@@ -53,31 +50,11 @@ class DeviceBatch {
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
 
-  // Kinds of sums of measurements, for each graph [measurement][replica]; undefined for graphs that
-  // were not measured. Valid until the shelf is used again.
-  enum Kind : std::size_t {
-    kBondSum,
-    kMagnetisation,
-    kClusters,  // Wolff: sites flipped; Swendsen-Wang: sum of n^2 over clusters
-    kQuarticLow,
-    kQuarticHigh,   // low and high 64 bits of 3 (sum n^2)^2 - 2 sum n^4
-    kCross,         // graphs with weights w: sum of n w
-    kWeightSquare,  // likewise, sum of w^2
-    kPairSize,      // of pairs of replicas: sum of n^2 over pairs of clusters
-    kPairCross,     // likewise, graphs with weights: sum of n w
-    kPairWeight     // likewise, sum of w^2
-  };
-  struct Sums {
-    const std::byte* data;
-    SumLayout layout;
-    // Empty if this kind was not measured.
-    template <class T>
-    NarrowSpan<T> of(std::size_t graph, Kind kind) const {
-      if (kind >= layout.kinds) return {};
-      return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.values(kind),
-              layout.bytes[kind]};
-    }
-  };
+  // The sums of measurements; those below are queued in the first slot of the first shelf.
+  MeasuredSums& sums() {
+    choose();
+    return *sums_;
+  }
   // Queues a measurement, which includes the cluster sums since the last one.
   void measure(const GraphRange& range);
   // Queues a measurement of the products of spins of replicas 2k and 2k + 1, with all couplings
@@ -91,46 +68,31 @@ class DeviceBatch {
   void measure_masked(const GraphRange& range, Mask mask);
   // Queues a measurement of the cluster sums alone.
   void close_clusters(const GraphRange& range);
-  // Waits for the measurements and returns their sums. `updates`: cluster updates in cluster sums.
-  // `energies`: in a field, kBondSum is minus the energy; else always the sum over bonds.
-  Sums fetch(std::uint64_t updates, bool energies = true);
+  // Waits for these measurements and returns their sums (MeasuredSums::end()).
+  MeasuredSums::Sums fetch(std::uint64_t updates, bool energies = true);
 
-  // Chunks of measurements. A chunk fills the slots of a shelf, one per measurement. There are two
-  // shelves: the device fills one while the host reads the other.
-  std::size_t slots() const { return slots_; }  // number of slots of a shelf
-  void begin_chunk(std::size_t shelf);
   // Queues `every` cycles of a range of graphs and a measurement, `slots` times, beginning at step
-  // `step`. `again`: more chunks with the same arguments follow.
+  // `step`, within a chunk of sums(). `again`: more chunks with the same arguments follow.
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
               std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
-  // `updates`: number of cluster updates before each measurement.
-  void end_chunk(std::size_t slots, std::size_t shelf, std::uint64_t updates, bool energies = true);
-  Sums take_chunk(std::size_t shelf);  // waits for the chunk
-  // Number of sites that Wolff updates flipped in one graph of a chunk returned by take_chunk().
-  // Call it once per graph.
-  std::uint64_t take_flipped(std::size_t graph, const Sums& sums);
-  // Seconds that the device spent on a chunk, and on one of its measurements.
-  double chunk_seconds(std::size_t shelf) const {
-    return shelves_[shelf].ended.seconds_since(shelves_[shelf].begun);
-  }
-  double measure_seconds(std::size_t shelf) const {
-    return shelves_[shelf].measured.seconds_since(shelves_[shelf].measuring);
-  }
+  // Number of sites that Wolff updates flipped in one graph of a chunk. Call it once per graph.
+  std::uint64_t take_flipped(std::size_t graph, const MeasuredSums::Sums& sums);
   void end_chunks();  // call it after the last chunk
   void wait();
   cudaStream_t stream() const { return stream_.get(); }
 
-  // Copy the state of replica exchange of some graphs to the host and back. Both wait.
-  using Exchanges = std::span<const std::pair<std::uint32_t, ReplicaExchange*>>;
-  void fetch_exchanges(Exchanges of_graphs);
-  void send_exchanges(Exchanges of_graphs);
+  // With replica exchange (EngineSpec::exchange) only.
+  BatchExchange& exchange() {
+    choose();
+    return *exchange_;
+  }
 
   // Copy the words of one word group, in slot order. `word_group` is its number in the batch. Both
   // wait.
   void read_words(std::size_t word_group, std::span<std::uint32_t> out);
   void write_words(std::size_t word_group, std::span<const std::uint32_t> words);
-  // Queues a kernel that sets the first configuration.
-  void start(std::size_t word_group, const GroupStart& from);
+  // Queues kernels that set the first configuration of a graph.
+  void start(std::uint32_t graph, std::uint32_t hot_replicas);
   // The spins of all word groups of a graph.
   DeviceSpins device_spins(std::uint32_t graph);
   // Measures and waits. Returns device memory, [2][replicas of a graph], valid until the next call
@@ -174,21 +136,15 @@ class DeviceBatch {
   // Number of cluster updates of a cycle that are captured in one CUDA graph.
   std::uint32_t updates_together(std::uint32_t updates) const;
   void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
-  void make_exchange();
-  // Queues the exchange at step *step_ and increments *step_.
-  void queue_exchange(const GraphRange& range);
-  // Queues a measurement of products_ into the first slot, with all couplings taken as 1.
-  void queue_changed(const GraphRange& range);
+  // Queues a measurement of words of the whole batch.
+  void queue_counts(const GraphRange& range, const std::uint32_t* words, std::size_t slot,
+                    std::size_t shelf, bool with_signs);
+  void measure_changed(const GraphRange& range, DeviceChange change);
   void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
-  // Allocates memory for the sums of all slots and of the current kinds.
-  void make_shelves();
+  // Allocates memory for the current kinds of sums.
+  void make_room_for_sums();
   std::size_t kinds() const {
     return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
-  }
-  SumLayout layout(std::size_t slots, std::uint64_t updates) const;
-  // Index of the first count of a kind in a slot.
-  std::size_t place(std::size_t slot, std::size_t kind) const {
-    return (slot * kinds_ + kind) * replicas_;
   }
   std::uint32_t* words_of(std::size_t word_group);
   void choose() const { check_cuda(cudaSetDevice(device_)); }
@@ -206,31 +162,15 @@ class DeviceBatch {
   DeviceBuffer<std::uint32_t> spins_, step_;
   DeviceBuffer<std::uint32_t> unpacked_group_;  // [words] of one word group, in slot order
   std::optional<std::uint32_t> next_step_;      // value of *step_ after all queued work
-  struct Shelf {
-    DeviceBuffer<unsigned long long> counts;  // [slots()][kinds_][replicas]
-    SumLayout layout{};
-    DeviceBuffer<std::byte> sums;
-    PinnedBuffer<std::byte> fetched;  // copy of `sums` on the host; may be larger
-    CudaEvent begun{true}, ended{true}, measuring{true}, measured{true}, copied;
-  };
-  Shelf shelves_[2];
-  std::size_t slots_ = 0, kinds_ = 0;        // for which the shelves have memory
-  DeviceBuffer<std::int64_t> bonds_;         // [graphs]
-  std::int64_t most_bonds_ = 0;              // largest number of bonds of a graph
+  std::optional<MeasuredSums> sums_;
+  std::optional<BatchExchange> exchange_;
   std::vector<unsigned long long> flipped_;  // [replicas] sites flipped by Wolff updates
   // For measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
   DeviceBuffer<unsigned long long> counted_;
   DeviceBuffer<std::int64_t> of_graph_;
-  // products_: the words that measure_products() or measure_masked() computes and measures. masks_:
+  // changed_: the words that measure_products() or measure_masked() computes and measures. masks_:
   // [graphs][slots], one array for each Mask. Allocated on first use.
-  DeviceBuffer<std::uint32_t> products_, masks_[2];
-  struct Exchange {
-    DeviceBuffer<ExchangeRule> rules;               // [graphs][T - 1]
-    DeviceBuffer<std::uint32_t> mask, walker;       // DeviceExchange
-    DeviceBuffer<unsigned long long> counts, sums;  // sums: [2][replicas]
-    std::vector<std::uint32_t> walkers;             // copy of `walker` on the host
-    std::vector<unsigned long long> counted;
-  } exchange_;
+  DeviceBuffer<std::uint32_t> changed_, masks_[2];
   // By key and form of the Wolff updates.
   std::map<std::pair<Captured, unsigned>, CudaGraph> captured_;
 };

@@ -8,14 +8,6 @@
 namespace rewise::multispin {
 namespace {
 
-// Copies to the device and waits, so that the host vector may be destroyed afterwards.
-template <class T>
-DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
-  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying a graph to the device");
-  return buffer;
-}
-
 // The modified cells of one graph, in groups of equal degree that are padded to whole warps with
 // copies of their first cell. Indices of neighbours are relative to the first one of the batch.
 struct CellLists {
@@ -103,7 +95,7 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
   sweep.step = step;
   sweep.stream = static_cast<std::uint32_t>(local_stream(rule_));
   sweep.rule = cell_rule(model_, rule_);
-  sweep.field = nearest_fixed(model_.interactions.uniform_field());
+  sweep.field = nearest_fixed(model_.interactions.field_strength());
   sweep.heat_bath = rule_ == LocalUpdate::glauber;
   sweep.graphs = range.count;
   sweep.word_groups = word_groups_;
@@ -114,36 +106,34 @@ DeviceSweep DeviceGraphs::sweep(const GraphRange& range, std::uint32_t* spins,
 
 DeviceSeeds DeviceGraphs::seeds(const GraphRange& range) const {
   DeviceSeeds seeds;
-  for (std::uint32_t k = 0; k < range.count; ++k) {
-    seeds.low[k] = static_cast<std::uint32_t>(seeds_[range.first + k]);
-    seeds.high[k] = static_cast<std::uint32_t>(seeds_[range.first + k] >> 32);
-  }
+  std::copy_n(seeds_.begin() + range.first, range.count, seeds.seed);
   return seeds;
 }
 
 Residence DeviceGraphs::residence(const GraphRange& range) const {
-  return plan_residence(lattice_, most_modified_, range.count, word_groups_, vec_);
+  return choose_residence(lattice_, most_modified_, range.count, word_groups_, vec_);
 }
 
-DeviceMeasurement DeviceGraphs::measurement(const GraphRange& range,
-                                            const std::uint32_t* spins) const {
+void DeviceGraphs::measure(const GraphRange& range, const std::uint32_t* spins,
+                           unsigned long long* unsatisfied, unsigned long long* up,
+                           cudaStream_t stream, bool with_signs) const {
   DeviceMeasurement m = measurement_;
   for (DevicePairs& pairs : m.pairs) pairs.first += range.first;
   m.graphs = range.count;
   m.word_groups = word_groups_;
   m.vec = vec_;
+  m.with_signs = m.with_signs && with_signs;
   m.spins = spins + range.first * words();
-  return m;
+  m.disagreeing = unsatisfied;
+  m.up = up;
+  launch_measure(lattice(range), m, stream);
 }
 
 void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t stream) {
   const Layout& layout = engines.front().layout;
   const Lattice& host = layout.lattice;
   lattice_.dim = host.dim;
-  lattice_.extent0 = host.extent[0];
-  lattice_.extent1 = host.extent[1];
-  lattice_.extent2 = host.extent[2];
-  lattice_.extent3 = host.extent[3];
+  std::copy(host.extent.begin(), host.extent.end(), lattice_.extent);
   lattice_.sites = static_cast<std::uint32_t>(layout.sites);
   lattice_.half_row = layout.half_row;
   lattice_.per_row = FastDiv(layout.half_row);
@@ -153,10 +143,8 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
     lattice_.colour_base[c] = static_cast<std::uint32_t>(layout.colour_base[c]);
   }
   if (host.dim == 0) return;
-  row_neighbour_ = upload(layout.row_neighbour, stream);
-  row_parity_ = upload(layout.row_parity, stream);
-  lattice_.row_neighbour = row_neighbour_.data();
-  lattice_.row_parity = row_parity_.data();
+  lattice_.row_neighbour = memory_.upload(layout.row_neighbour, stream);
+  lattice_.row_parity = memory_.upload(layout.row_parity, stream);
   const auto half = static_cast<std::uint32_t>(layout.sites / 2);
   const bool whole = std::all_of(engines.begin(), engines.end(),
                                  [](const EngineView& b) { return b.layout.modified_cells == 0; });
@@ -179,12 +167,12 @@ void DeviceGraphs::lay_lattice(std::span<const EngineView> engines, cudaStream_t
       counts[k][c] = count;
     }
   });
-  regular_ = places.to_device(stream);
+  const std::uint32_t* const regular = memory_.keep(places.to_device(stream));
   for (std::size_t c = 0; c < 2; ++c) {
     for (const auto& own : counts) {
       lattice_.regular_most[c] = std::max(lattice_.regular_most[c], own[c]);
     }
-    lattice_.regular[c] = regular_.data() + c * engines.size() * half;
+    lattice_.regular[c] = regular + c * engines.size() * half;
   }
 }
 
@@ -199,15 +187,15 @@ void DeviceGraphs::lay_signs(std::span<const EngineView> engines, cudaStream_t s
       all.insert(all.end(), sign.begin(), sign.begin() + static_cast<std::ptrdiff_t>(half));
     }
   }
-  sign_ = upload(all, stream);
-  for (const std::size_t c : {0, 1}) lattice_.sign[c] = sign_.data() + c * engines.size() * half;
+  const std::uint8_t* const sign = memory_.upload(all, stream);
+  for (const std::size_t c : {0, 1}) lattice_.sign[c] = sign + c * engines.size() * half;
 }
 
 // Word groups have thresholds for the degrees of all graphs of the batch.
 void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStream_t stream) {
   std::map<std::uint32_t, std::uint32_t> classes;  // by degree
   for (const EngineView& e : engines) {
-    for (const DegreeTable& table : e.tables.front().by_degree) {
+    for (const DegreeTable& table : e.temperatures.front().local.by_degree) {
       classes[table.degree] = table.classes;
     }
   }
@@ -220,7 +208,7 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
   std::vector<std::uint32_t> table(count, 0), digits(count * 32, 0);
   on_all_cores(engines.size() * word_groups_, digits.size(), [&](std::size_t word_group) {
     const EngineView& e = engines[word_group / word_groups_];
-    for (const DegreeTable& degree : e.tables[word_group % word_groups_ / e.groups].by_degree) {
+    for (const DegreeTable& degree : e.rules_of(word_group % word_groups_).local.by_degree) {
       std::size_t at = word_group * thresholds_.stride + offset_of_degree_.at(degree.degree);
       for (std::uint32_t c = 0; c < degree.classes; ++c, ++at) {
         table[at] = static_cast<std::uint32_t>(degree.acceptance[c]);
@@ -230,10 +218,8 @@ void DeviceGraphs::lay_thresholds(std::span<const EngineView> engines, cudaStrea
       }
     }
   });
-  table_ = upload(table, stream);
-  digits_ = upload(digits, stream);
-  thresholds_.table = table_.data();
-  thresholds_.digit_table = digits_.data();
+  thresholds_.table = memory_.upload(table, stream);
+  thresholds_.digit_table = memory_.upload(digits, stream);
 }
 
 void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t stream) {
@@ -268,7 +254,7 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
       for (auto next = group; next != begin;) {
         --next;
         lists.add(*next, offset_of_degree_.at(next->degree),
-                  e.tables.front().of(next->degree).classes);
+                  e.temperatures.front().local.of(next->degree).classes);
       }
     }
     starts[colours] = here();
@@ -280,13 +266,12 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
       most_modified_[c] = std::max(most_modified_[c], starts[1] - starts[0]);
     }
   }
-  warps_ = warps.to_device(stream);
-  slot_ = slot.to_device(stream);
-  site_ = site.to_device(stream);
-  neighbour_ = neighbour.to_device(stream);
-  first_ = upload(first, stream);
-  cells_ = {warps_.data(),     slot_.data(),  site_.data(),
-            neighbour_.data(), first_.data(), static_cast<std::uint32_t>(colours_)};
+  cells_.warps = memory_.keep(warps.to_device(stream));
+  cells_.slot = memory_.keep(slot.to_device(stream));
+  cells_.site = memory_.keep(site.to_device(stream));
+  cells_.neighbour = memory_.keep(neighbour.to_device(stream));
+  cells_.first = memory_.upload(first, stream);
+  cells_.colours = static_cast<std::uint32_t>(colours_);
 }
 
 void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t stream) {
@@ -307,11 +292,8 @@ void DeviceGraphs::lay_pairs(std::span<const EngineView> engines, cudaStream_t s
       std::copy_n(list_of(k).a.begin(), counts[k], a[k].begin());
       std::copy_n(list_of(k).b.begin(), counts[k], b[k].begin());
     });
-    pair_a_[kind] = a.to_device(stream);
-    pair_b_[kind] = b.to_device(stream);
-    pair_first_[kind] = upload(first, stream);
-    measurement_.pairs[kind] = {pair_a_[kind].data(), pair_b_[kind].data(),
-                                pair_first_[kind].data()};
+    measurement_.pairs[kind] = {memory_.keep(a.to_device(stream)),
+                                memory_.keep(b.to_device(stream)), memory_.upload(first, stream)};
   }
 }
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 #include "src/multispin/local/local_cuda.hpp"
 #include "src/multispin/local/measure_cuda.hpp"
 #include "src/multispin/multispin_engine.hpp"
@@ -29,7 +29,8 @@ class DeviceGraphs {
   DeviceGraphs(std::span<const EngineView> engines, cudaStream_t stream);
 
   std::uint32_t graphs() const { return static_cast<std::uint32_t>(seeds_.size()); }
-  std::uint32_t word_groups() const { return word_groups_; }  // per graph
+  std::uint32_t word_groups() const { return word_groups_; }           // per graph
+  std::uint32_t replicas() const { return word_groups_ * kReplicas; }  // per graph
   int vec() const { return vec_; }
   int colours() const { return colours_; }
   std::uint64_t sites() const { return lattice_.sites; }
@@ -46,8 +47,11 @@ class DeviceGraphs {
   std::uint32_t most_modified(int colour) const {
     return most_modified_[static_cast<std::size_t>(colour)];
   }
-  // The caller sets the addresses of the sums.
-  DeviceMeasurement measurement(const GraphRange& range, const std::uint32_t* spins) const;
+  // Queues the counts of a range of graphs: adds unsatisfied bonds and up spins,
+  // [graphs][replicas], beginning with the first graph of the range. `spins`: words of the whole
+  // batch. If not `with_signs`, all couplings count as 1.
+  void measure(const GraphRange& range, const std::uint32_t* spins, unsigned long long* unsatisfied,
+               unsigned long long* up, cudaStream_t stream, bool with_signs = true) const;
   DeviceSeeds seeds(const GraphRange& range) const;
   DevicePairs rewired_ends() const { return measurement_.pairs[1]; }
 
@@ -69,10 +73,7 @@ class DeviceGraphs {
   DeviceMeasurement measurement_;
   std::map<std::uint32_t, std::uint32_t> offset_of_degree_;  // in the thresholds of a word group
   std::vector<std::uint32_t> most_modified_;                 // [colours]
-  DeviceBuffer<std::uint32_t> row_neighbour_, regular_, slot_, site_, neighbour_, first_, table_,
-      digits_, pair_a_[2], pair_b_[2], pair_first_[2];
-  DeviceBuffer<std::uint8_t> row_parity_, sign_;
-  DeviceBuffer<DeviceWarp> warps_;
+  DeviceArrays memory_;                                      // to which the structs above point
 };
 
 }  // namespace rewise::multispin

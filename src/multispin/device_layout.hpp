@@ -15,6 +15,7 @@
 #include <initializer_list>
 
 #include "src/base/fast_div.hpp"
+#include "src/random/philox_shared.hpp"
 
 namespace rewise::multispin {
 
@@ -23,14 +24,16 @@ namespace rewise::multispin {
 inline constexpr std::uint32_t kMaxGraphs = 256;
 
 struct DeviceSeeds {
-  std::uint32_t low[kMaxGraphs], high[kMaxGraphs];
+  std::uint64_t seed[kMaxGraphs];
+
+  RW_HD PhiloxSeed of(std::uint32_t graph) const { return seed[graph]; }
 };
 
 // The common lattice of the graphs of a batch, and their regular cells. Pointers are to device
 // memory.
 struct DeviceLattice {
   int dim = 0;  // 0: no lattice
-  std::uint32_t extent0 = 0, extent1 = 0, extent2 = 0, extent3 = 0;
+  std::uint32_t extent[4]{};
   std::uint32_t sites = 0;
   std::uint32_t half_row = 0, rows = 0;
   FastDiv per_row;          // of half_row
@@ -44,6 +47,18 @@ struct DeviceLattice {
   std::uint32_t regular_most[2]{};  // largest number of unmodified cells of a graph
   // Layout::sign per colour, [graphs][sites / 2]. Null if all couplings are 1.
   const std::uint8_t* sign[2]{};
+
+  RW_HD std::uint32_t slot_of(std::uint32_t site) const {
+    if (dim == 0) return colour_base[0] + site;
+    const unsigned colour = (row_parity[per_row.quotient(site / 2)] + site) & 1u;
+    return (colour != 0 ? colour_base[1] : colour_base[0]) + site / 2;
+  }
+  RW_HD std::uint32_t site_of(std::uint32_t slot) const {
+    if (dim == 0) return slot - colour_base[0];
+    const unsigned colour = slot >= colour_base[1] ? 1 : 0;
+    const std::uint32_t place = slot - colour_base[colour];
+    return 2 * place + ((colour + row_parity[per_row.quotient(place)]) & 1u);
+  }
 };
 
 // An entry of a list (layout.hpp) holds the slot of a neighbour or bond and, in bit 31, its sign.

@@ -16,21 +16,20 @@
 #include "src/base/error.hpp"
 #include "src/base/stop.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/multispin/local/measure.hpp"
 #include "src/multispin/multispin.hpp"
 #include "src/multispin/multispin_engine.hpp"
-#if defined(REWISE_HAVE_CUDA)
-#include "src/multispin/engine_cuda.hpp"
-#endif
-#include "src/multispin/local/measure.hpp"
 #include "src/multispin/swendsen_wang/swendsen_wang.hpp"
 #include "src/multispin/wolff/wolff.hpp"
 
 namespace rewise::multispin {
 namespace {
 
-bool most_are_modified(const Graph& graph) {
-  return static_cast<double>(graph.modified_sites().size()) >
-         kListEveryCell * static_cast<double>(graph.sites());
+static_assert(kShortestRow == 2 * kGuard);  // Layout::has_rows()
+bool lists_every_cell(const Graph& graph) {
+  return graph.lattice().extent[0] < kShortestRow ||
+         static_cast<double>(graph.modified_sites().size()) >
+             kListEveryCell * static_cast<double>(graph.sites());
 }
 
 // Time spent by one thread.
@@ -43,7 +42,7 @@ struct Clock {
 class CpuEngine final : public MultispinEngine {
  public:
   CpuEngine(const Graph& graph, const EngineSpec& spec, const EngineOptions& options)
-      : MultispinEngine(graph, spec, most_are_modified(graph)),
+      : MultispinEngine(graph, spec, lists_every_cell(graph)),
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         words_(word_groups_),
@@ -193,7 +192,7 @@ class CpuEngine final : public MultispinEngine {
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
       if (mask[b] == 0) continue;
-      Words &one = words_[b], &other = words_[b + groups_];
+      Words &one = words_[b], &other = words_[b + groups_per_temperature_];
       for (std::size_t slot = 0; slot < one.size(); ++slot) {
         const std::uint32_t differ = (one[slot] ^ other[slot]) & mask[b];
         one[slot] ^= differ;
@@ -235,8 +234,8 @@ class CpuEngine final : public MultispinEngine {
       const auto in_cycle = static_cast<std::uint32_t>(done % schedule.steps_per_cycle());
       Address at{spec_.seed, b, static_cast<std::uint32_t>(step_ + done)};
       for (std::uint32_t m = in_cycle; m < schedule.local && !stopped; ++m, ++at.step) {
-        stopped = !local_sweep(layout_, tables_[b / groups_], at, team, poll, scratch.fresh.get(),
-                               words_[b].data(), position);
+        stopped = !local_sweep(layout_, view().rules_of(b).local, at, team, poll,
+                               scratch.fresh.get(), words_[b].data(), position);
         if (stopped) break;
         ++done;
         stopped = team.must_stop(poll);
@@ -252,7 +251,7 @@ class CpuEngine final : public MultispinEngine {
         stopped = made < count || team.must_stop(poll);
       }
       if (!stopped && schedule.houdayer) {
-        const bool made = move_couples(b, at, team, poll, scratch);
+        const bool made = move_houdayer_pairs(b, at, team, poll, scratch);
         if (made) ++done;
         stopped = !made || team.must_stop(poll);
       }
@@ -269,12 +268,12 @@ class CpuEngine final : public MultispinEngine {
   std::uint32_t update_clusters(std::uint32_t b, const Address& at, std::uint32_t count,
                                 const ThreadTeam& team, StopPoll& poll, Scratch& scratch) {
     UpdatesAhead& ahead = positions_[b].ahead;
+    const TemperatureRules& rules = view().rules_of(b);
+    const ClusterRun run{at, rules.bond, rules.ghost, count, team, poll, ahead, words_[b].data()};
     if (is_swendsen_wang()) {
-      swendsen_wang_->run(ClusterMove::swendsen_wang, at, bond_[b / groups_], ghost_[b / groups_],
-                          count, team, poll, scratch.swendsen_wang, ahead, words_[b].data());
+      swendsen_wang_->run(ClusterMove::swendsen_wang, run, scratch.swendsen_wang);
     } else {
-      wolff_->run(at, bond_[b / groups_], ghost_[b / groups_], count, recent_fraction_[b], team,
-                  poll, scratch.wolff, ahead, words_[b].data());
+      wolff_->run(run, recent_fraction_[b], scratch.wolff);
     }
     const std::uint32_t done = std::min(count, *std::min_element(ahead.begin(), ahead.end()));
     team.barrier();
@@ -286,12 +285,12 @@ class CpuEngine final : public MultispinEngine {
     return done;
   }
 
-  // A Houdayer move of all couples of replicas. Returns false if it was stopped.
-  bool move_couples(std::uint32_t b, const Address& at, const ThreadTeam& team, StopPoll& poll,
-                    Scratch& scratch) {
+  // A Houdayer move of all Houdayer pairs. Returns false if it was stopped.
+  bool move_houdayer_pairs(std::uint32_t b, const Address& at, const ThreadTeam& team,
+                           StopPoll& poll, Scratch& scratch) {
     UpdatesAhead& ahead = positions_[b].ahead;
-    swendsen_wang_->run(ClusterMove::houdayer, at, 0, ghost_[b / groups_], 1, team, poll,
-                        scratch.swendsen_wang, ahead, words_[b].data());
+    const ClusterRun run{at, 0, view().rules_of(b).ghost, 1, team, poll, ahead, words_[b].data()};
+    swendsen_wang_->run(ClusterMove::houdayer, run, scratch.swendsen_wang);
     const bool done = *std::min_element(ahead.begin(), ahead.end()) > 0;
     team.barrier();
     if (done && team.first()) ahead.fill(0);
@@ -342,16 +341,17 @@ class CpuEngine final : public MultispinEngine {
   void count_group(const Words& words, bool with_signs, unsigned long long* unequal,
                    unsigned long long* ups) const {
     const std::uint32_t* spins = words.data();
-    ReplicaSums up{}, lattice{}, removed{}, rewired{};
+    ReplicaSums up{}, present{}, removed{};
     count_sites(words, up);
-    if (layout_.lattice.dim > 0) {
-      const std::uint32_t parts = layout_.by_table ? layout_.table_stride / kGuard : layout_.rows;
-      count_unsatisfied_lattice(layout_, spins, with_signs, 0, parts, lattice);
+    if (layout_.has_rows()) {
+      count_unsatisfied_lattice(layout_, spins, with_signs, 0, layout_.rows, present);
+      count_unsatisfied_list(layout_.removed, spins, with_signs, removed);
+    } else {
+      count_unsatisfied_list(layout_.narrow, spins, with_signs, present);
     }
-    count_unsatisfied_list(layout_.removed, spins, with_signs, removed);
-    count_unsatisfied_list(layout_.rewired, spins, with_signs, rewired);
+    count_unsatisfied_list(layout_.rewired, spins, with_signs, present);
     for (std::size_t r = 0; r < kReplicas; ++r) {
-      unequal[r] = lattice[r] - removed[r] + rewired[r];
+      unequal[r] = present[r] - removed[r];
       ups[r] = up[r];
     }
   }

@@ -1,7 +1,5 @@
 // The multispin engine on a CUDA device: engines are members of a batch, which owns the device's
 // memory and runs them together (device_batch.hpp); an engine by itself is a batch of one.
-#include "src/multispin/engine_cuda.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include "src/engine/run_in_pieces.hpp"
 #include "src/multispin/device_batch.hpp"
 #include "src/multispin/host_tables.hpp"
-#include "src/multispin/multispin.hpp"
+#include "src/multispin/multispin_engine.hpp"
 
 namespace rewise::multispin {
 namespace {
@@ -35,19 +33,9 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void start() {
-    if (!layout_.turned.empty()) {
-      for (std::uint32_t group = 0; group < word_groups_; ++group)
-        write_words(group, start_words(group));
-      return;
-    }
-    GroupStart from{layout_.lattice,
-                    {layout_.colour_base[0], layout_.colour_base[1]},
-                    static_cast<std::uint32_t>(layout_.sites),
-                    spec_.seed,
-                    0,
-                    hot_replicas()};
-    for (; from.group < word_groups_; ++from.group) {
-      batch_->start(std::size_t{member_} * word_groups_ + from.group, from);
+    if (layout_.turned.empty()) return batch_->start(member_, hot_replicas());
+    for (std::uint32_t group = 0; group < word_groups_; ++group) {
+      write_words(group, start_words(group));
     }
   }
 
@@ -70,14 +58,15 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void fetch_exchange() const override {
-    const std::pair own{member_, &exchange_};
-    if (spec_.exchange) batch_->fetch_exchanges({&own, 1});
+    if (!spec_.exchange) return;
+    batch_->exchange().fetch();
+    batch_->exchange().read(member_, exchange_);
   }
   void send_exchange() override {
-    const std::pair own{member_, &exchange_};
     if (!spec_.exchange) return;
-    batch_->fetch_exchanges({});  // keeps those of the other members, which are sent back
-    batch_->send_exchanges({&own, 1});
+    batch_->exchange().fetch();  // those of the other members, which are sent back
+    batch_->exchange().write(member_, exchange_);
+    batch_->exchange().send();
   }
 
   // Throws Error(usage) if the words on the device contain inverted spins (Layout::turned).
@@ -132,8 +121,8 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   // The sums of this member.
-  Samples samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const;
-  std::uint64_t take_clusters(const DeviceBatch::Sums& sums);
+  Samples samples(const MeasuredSums::Sums& sums, std::uint64_t updates) const;
+  std::uint64_t take_clusters(const MeasuredSums::Sums& sums);
 
   // Time of mixed schedules counts as local; `bench` measures its parts.
   void spend(const Schedule& schedule, double seconds) {
@@ -196,7 +185,7 @@ void CudaEngine::run_all(Members members, const Schedule& schedule, std::uint64_
     batch.run(run.range, run.step, schedule, cycles);
     if (schedule.cluster > 0) batch.close_clusters(run.range);
   }
-  DeviceBatch::Sums sums{};
+  MeasuredSums::Sums sums{};
   if (schedule.cluster > 0) {
     sums = batch.fetch(schedule.cluster * cycles);
   } else {
@@ -214,12 +203,12 @@ void CudaEngine::measure_all(Members members, const F& take) {
   const double start = now();
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure(run.range);
-  const DeviceBatch::Sums sums = batch.fetch(0);  // no cluster updates since run_all()
+  const MeasuredSums::Sums sums = batch.fetch(0);  // no cluster updates since run_all()
   std::vector<Observation> all(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
-    all[k].bond_sum = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
-    all[k].magnetisation = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    all[k].bond_sum = sums.of<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
+    all[k].magnetisation = sums.of<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
     e.move_cluster_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
@@ -237,33 +226,32 @@ void CudaEngine::measure_masked(Members members, DeviceBatch::Mask mask,
                                 std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure_masked(run.range, mask);
-  const DeviceBatch::Sums sums = batch.fetch(0, false);
+  const MeasuredSums::Sums sums = batch.fetch(0, false);
   for (std::size_t k = 0; k < members.size(); ++k) {
     (mask == DeviceBatch::Mask::spins ? out[k].magnetisation : out[k].staggered) =
-        sums.of<std::int64_t>(members[k]->member_, DeviceBatch::kMagnetisation).wide();
+        sums.of<std::int64_t>(members[k]->member_, MeasuredSums::kMagnetisation).wide();
   }
 }
 
 void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
   DeviceBatch& batch = *members.front()->batch_;
   for (const Run& run : runs_of(members)) batch.measure_products(run.range);
-  const DeviceBatch::Sums sums = batch.fetch(0, false);
-  std::vector<std::pair<std::uint32_t, ReplicaExchange*>> exchanges;
-  for (CudaEngine* e : members) {
-    if (e->spec_.exchange) exchanges.emplace_back(e->member_, &e->exchange_);
-  }
-  if (!exchanges.empty()) batch.fetch_exchanges(exchanges);
+  const MeasuredSums::Sums sums = batch.fetch(0, false);
+  const bool exchanges = members.front()->spec_.exchange;
+  if (exchanges) batch.exchange().fetch();
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
-    const auto link = sums.of<std::int64_t>(e.member_, DeviceBatch::kBondSum).wide();
-    const auto products = sums.of<std::int64_t>(e.member_, DeviceBatch::kMagnetisation).wide();
+    const auto link = sums.of<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
+    const auto products = sums.of<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
     for (std::size_t r = 0; r < e.replicas_; r += 2) {
       out[k].overlap.push_back(-products[r]);
       out[k].link_overlap.push_back(link[r]);
     }
+    if (exchanges) batch.exchange().read(e.member_, e.exchange_);
     e.exchange_.move_counts(out[k]);
+    if (exchanges) batch.exchange().write(e.member_, e.exchange_);
   }
-  if (!exchanges.empty()) batch.send_exchanges(exchanges);
+  if (exchanges) batch.exchange().send();
 }
 
 std::vector<std::size_t> CudaEngine::sample_all(Members members, const Schedule& schedule,
@@ -316,25 +304,26 @@ void CudaEngine::sample_chunks(Members members, const Schedule& schedule, std::u
   const std::vector<Run> runs = runs_of(members);
   const std::uint64_t steps = schedule.steps_per_cycle() * every,
                       updates = schedule.cluster * every;
-  const std::size_t most = batch.slots(), chunks = (count + most - 1) / most;
+  const std::size_t most = batch.sums().slots(), chunks = (count + most - 1) / most;
   const auto slots_of = [&](std::size_t chunk) { return std::min(count - chunk * most, most); };
   const auto queue = [&](std::size_t chunk) {
     const std::size_t slots = slots_of(chunk), shelf = chunk % 2;
     const auto ahead = static_cast<std::uint32_t>(chunk * most * steps);
-    batch.begin_chunk(shelf);
+    batch.sums().begin(shelf);
     for (const Run& run : runs) {
       batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, chunks > 4);
     }
-    batch.end_chunk(slots, shelf, updates);
+    batch.sums().end(shelf, slots, updates, true);
   };
   double updating = 0;
   queue(0);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     if (chunk + 1 < chunks) queue(chunk + 1);
     const std::size_t slots = slots_of(chunk);
-    const DeviceBatch::Sums sums = batch.take_chunk(chunk % 2);
-    updating += std::max(0.0, batch.chunk_seconds(chunk % 2) -
-                                  batch.measure_seconds(chunk % 2) * static_cast<double>(slots));
+    const MeasuredSums::Sums sums = batch.sums().take(chunk % 2);
+    updating +=
+        std::max(0.0, batch.sums().chunk_seconds(chunk % 2) -
+                          batch.sums().measure_seconds(chunk % 2) * static_cast<double>(slots));
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
       e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
@@ -351,32 +340,32 @@ void CudaEngine::sample_chunks(Members members, const Schedule& schedule, std::u
   }
 }
 
-Samples CudaEngine::samples(const DeviceBatch::Sums& sums, std::uint64_t updates) const {
-  const auto of = [&]<class T>(NarrowSpan<T>& list, DeviceBatch::Kind kind) {
+Samples CudaEngine::samples(const MeasuredSums::Sums& sums, std::uint64_t updates) const {
+  const auto of = [&]<class T>(NarrowSpan<T>& list, MeasuredSums::Kind kind) {
     list = sums.of<T>(member_, kind);
   };
   Samples some;
   some.count = sums.layout.slots;
   some.cluster_updates = updates;
-  of(some.bond_sum, DeviceBatch::kBondSum);
-  of(some.magnetisation, DeviceBatch::kMagnetisation);
+  of(some.bond_sum, MeasuredSums::kBondSum);
+  of(some.magnetisation, MeasuredSums::kMagnetisation);
   if (updates == 0) return some;
-  of(some.cluster_size, DeviceBatch::kClusters);
-  of(some.cluster_quartic_low, DeviceBatch::kQuarticLow);
-  of(some.cluster_quartic_high, DeviceBatch::kQuarticHigh);
-  if (!pair_sums_[0].empty()) of(some.pair_size, DeviceBatch::kPairSize);
+  of(some.cluster_size, MeasuredSums::kClusters);
+  of(some.cluster_quartic_low, MeasuredSums::kQuarticLow);
+  of(some.cluster_quartic_high, MeasuredSums::kQuarticHigh);
+  if (!pair_sums_[0].empty()) of(some.pair_size, MeasuredSums::kPairSize);
   if (cluster_cross_.empty()) return some;  // other members of the batch may have weights
-  of(some.cluster_cross, DeviceBatch::kCross);
-  of(some.cluster_weight, DeviceBatch::kWeightSquare);
+  of(some.cluster_cross, MeasuredSums::kCross);
+  of(some.cluster_weight, MeasuredSums::kWeightSquare);
   if (pair_sums_[0].empty()) return some;
-  of(some.pair_cross, DeviceBatch::kPairCross);
-  of(some.pair_weight, DeviceBatch::kPairWeight);
+  of(some.pair_cross, MeasuredSums::kPairCross);
+  of(some.pair_weight, MeasuredSums::kPairWeight);
   return some;
 }
 
 // Adds the cluster sums since the last call to those of the next measurement. Returns the number of
 // flipped sites.
-std::uint64_t CudaEngine::take_clusters(const DeviceBatch::Sums& sums) {
+std::uint64_t CudaEngine::take_clusters(const MeasuredSums::Sums& sums) {
   if (sums.data == nullptr) return 0;
   const Samples some = samples(sums, 1);
   std::uint64_t sites = 0;

@@ -11,11 +11,12 @@ constexpr unsigned kThreads = 128;
 // replica; blockIdx.z: graph.
 __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
-  const std::uint32_t group = thread / 32, of_temperature = e.groups * kReplicas;
-  if (group >= e.temperatures * e.groups) return;
-  const std::uint32_t t = group / e.groups, replica = group * kReplicas + threadIdx.x % 32;
+  const std::uint32_t group = thread / 32, of_temperature = e.groups_per_temperature * kReplicas;
+  if (group >= e.temperatures * e.groups_per_temperature) return;
+  const std::uint32_t t = group / e.groups_per_temperature,
+                      replica = group * kReplicas + threadIdx.x % 32;
   unsigned long long* counts = e.counts + graph * (1 + 2 * e.temperatures);
-  std::uint32_t* mask = e.mask + graph * e.temperatures * e.groups + group;
+  std::uint32_t* mask = e.mask + graph * e.temperatures * e.groups_per_temperature + group;
   if (t + 1 == e.temperatures || t % 2 != counts[0] % 2) {
     *mask = 0;
     return;
@@ -27,10 +28,8 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
     return units.energy_sum(e.unequal[first + r], e.up[first + r]) * (kFixedOne / units.unit);
   };
   const std::uint32_t next = replica + of_temperature;
-  const std::uint64_t seed =
-      std::uint64_t{e.seeds.high[graph]} << 32 | std::uint64_t{e.seeds.low[graph]};
   const bool accepted = e.rules[graph * (e.temperatures - 1) + t].accepts(
-      sum(replica), sum(next), exchange_draw(seed, replica, *e.first_step + e.step));
+      sum(replica), sum(next), exchange_draw(e.seeds.of(graph), replica, *e.step));
   const unsigned all = __ballot_sync(~0u, accepted);
   if (accepted) {
     std::uint32_t* walker = e.walker + first;
@@ -48,14 +47,14 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
 // blockIdx.z: graph.
 __global__ void exchange_words(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t slot = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
-  const std::uint32_t all = e.temperatures * e.groups, group = blockIdx.y;
+  const std::uint32_t all = e.temperatures * e.groups_per_temperature, group = blockIdx.y;
   if (slot == 0 && group == 0) ++e.counts[graph * (1 + 2 * e.temperatures)];
   const std::uint32_t mask = e.mask[graph * all + group];
   if (mask == 0 || slot >= e.words) return;
   std::uint32_t* spins = e.spins + first_word(graph * all, e.words, e.vec);
   const std::size_t at = std::size_t{slot} * static_cast<unsigned>(e.vec);
   std::uint32_t& one = spins[first_word(group, e.words, e.vec) + at];
-  std::uint32_t& other = spins[first_word(group + e.groups, e.words, e.vec) + at];
+  std::uint32_t& other = spins[first_word(group + e.groups_per_temperature, e.words, e.vec) + at];
   const std::uint32_t differ = (one ^ other) & mask;
   one ^= differ;
   other ^= differ;
@@ -64,7 +63,7 @@ __global__ void exchange_words(const __grid_constant__ DeviceExchange e) {
 }  // namespace
 
 void launch_exchange(const DeviceExchange& e, cudaStream_t stream) {
-  const std::uint32_t word_groups = e.temperatures * e.groups;
+  const std::uint32_t word_groups = e.temperatures * e.groups_per_temperature;
   LaunchShape shape = cover(std::uint64_t{word_groups} * 32, kThreads);
   shape.blocks_z = e.graphs;
   launch(decide_exchanges, shape, stream, e);

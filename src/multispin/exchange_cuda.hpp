@@ -16,12 +16,11 @@ namespace rewise::multispin {
 // Pointers are to the first graph of the range.
 struct DeviceExchange {
   std::uint32_t graphs = 0, temperatures = 0;
-  std::uint32_t groups = 0;  // word groups of a temperature
+  std::uint32_t groups_per_temperature = 0;  // word groups
   int vec = 1;
   std::uint32_t words = 0;  // slots of a word group
   std::uint32_t* spins = nullptr;
-  const std::uint32_t* first_step = nullptr;  // the exchange is step *first_step + step
-  std::uint32_t step = 0;
+  const std::uint32_t* step = nullptr;  // on the device
   DeviceSeeds seeds;
   const unsigned long long* unequal = nullptr;  // [graphs][replicas] unsatisfied bonds
   const unsigned long long* up = nullptr;       // likewise, spins that are up

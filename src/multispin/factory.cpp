@@ -13,10 +13,10 @@ namespace {
 
 double word_groups(const EngineLoad& load) { return load.temperatures * load.replicas / 32; }
 
-// The sizes of a graph as the CPU engine lays it out, which lists all cells if many are modified
-// (kListEveryCell).
+// The sizes of a graph as the CPU engine lays it out, which may list all cells (kListEveryCell).
 GraphSizes listed(GraphSizes s) {
-  if (s.dim == 0 || s.modified <= kListEveryCell * s.sites) return s;
+  if (s.dim == 0) return s;
+  if (s.extents.front() >= kShortestRow && s.modified <= kListEveryCell * s.sites) return s;
   s.ends += 2 * s.dim * (s.sites - s.modified);
   s.modified = s.sites;
   return s;
@@ -75,7 +75,8 @@ Tiles tiles_of(const GraphSizes& s) {
   double closed = s.without_shortcut;
   for (int k = 0; k < (dim < 2 ? 1 : dim); ++k) {
     const double extent = dim < 2 ? s.sites : s.extents[static_cast<unsigned>(k)];
-    const double tiles = multispin::label_tiles(dim, k, static_cast<std::uint64_t>(extent));
+    const double tiles =
+        multispin::tiles_along(dim, k, static_cast<std::uint64_t>(extent), multispin::kLabelRows);
     t.tiles *= tiles;
     closed *= 1 - std::min(1.0, 2 * tiles / extent) * s.lattice_share;
   }

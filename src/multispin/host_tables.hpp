@@ -18,15 +18,6 @@
 
 namespace rewise::multispin {
 
-// Constructs T(graph, layout) for every graph; T holds the tables of an update.
-template <class T>
-std::vector<T> tables_of(std::span<const EngineView> engines) {
-  std::vector<T> tables(engines.size());
-  on_all_cores(engines.size(), engines.size() * engines.front().layout.sites,
-               [&](std::size_t k) { tables[k] = T(engines[k].graph, engines[k].layout); });
-  return tables;
-}
-
 // Page-locked memory for tables. Never destroyed, because the driver may have ended before static
 // destructors run.
 inline PinnedStock& table_stock() {

@@ -56,31 +56,6 @@ void lay_rows(Layout& layout) {
   }
 }
 
-void lay_tables(Layout& layout) {
-  const Lattice& lattice = layout.lattice;
-  layout.by_table = true;
-  const std::uint64_t half = layout.sites / 2;
-  layout.table_stride = round_up(half);
-  const auto degree = static_cast<unsigned>(2 * lattice.dim);
-  for (auto& table : layout.table) {
-    table.assign(std::size_t{degree} * layout.table_stride, static_cast<Slot>(kGuard));
-  }
-  for (auto& site : layout.table_site) site.assign(layout.table_stride, 0);
-  StopCheck check;
-  for (Site site = 0; site < layout.sites; ++site) {
-    check();
-    const auto colour = static_cast<unsigned>(lattice.colour(site));
-    const std::size_t i = site / 2;
-    layout.table_site[colour][i] = site;
-    for (int dir = 0; dir < lattice.dim; ++dir) {
-      const std::size_t row = 2 * static_cast<std::size_t>(dir);
-      layout.table[colour][row * layout.table_stride + i] = layout.slot(lattice.forward(site, dir));
-      layout.table[colour][(row + 1) * layout.table_stride + i] =
-          layout.slot(lattice.backward(site, dir));
-    }
-  }
-}
-
 // Signs of the lattice bonds that were not removed.
 void lay_signs(Layout& layout, const Graph& graph, const Signs& couplings) {
   const Lattice& lattice = layout.lattice;
@@ -169,30 +144,43 @@ void group_modified(Layout& layout, const Graph& graph, const Signs* couplings) 
 void list_bonds(Layout& layout, const Graph& graph, const Signs* couplings) {
   const Lattice& lattice = layout.lattice;
   StopCheck check;
-  const auto open = [](BondList& list, std::size_t count) {
-    list.count = count;
-    list.a.resize(round_up(count), kGuard);
-    list.b.resize(round_up(count), kGuard);
-  };
-  const auto put = [&](BondList& list, std::size_t i, Site a, Site b) {
+  for (BondList* list : {&layout.rewired, &layout.removed}) {
+    const std::uint32_t room =
+        round_up(list == &layout.rewired ? graph.rewired_bonds().size() : graph.gone_bonds());
+    list->number.reserve(room);
+    list->a.reserve(room);
+    list->b.reserve(room);
+  }
+  const auto add = [&](BondList& list, Bond bond, Site a, Site b, const Signs* signs) {
     check();
     const int colour = lattice.dim == 0 ? 0 : lattice.colour(a);
-    list.a[i] = layout.slot(a, colour);
-    list.b[i] = layout.slot(b, 1 - colour);
+    const bool negative = signs != nullptr && signs->is_negative(bond, a, b);
+    list.number.push_back(static_cast<std::uint32_t>(bond));
+    list.a.push_back(layout.slot(a, colour) | (negative ? kNegative : 0));
+    list.b.push_back(layout.slot(b, 1 - colour));
   };
-  const auto rewired = graph.rewired_bonds();
-  open(layout.rewired, rewired.size());
-  for (std::size_t i = 0; i < rewired.size(); ++i) {
-    put(layout.rewired, i, rewired[i].a, rewired[i].b);
-    if (couplings != nullptr &&
-        couplings->is_negative(rewired[i].bond, rewired[i].a, rewired[i].b)) {
-      layout.rewired.a[i] |= kNegative;
-    }
+  const auto add_home = [&](BondList& list, Bond bond, const Signs* signs) {
+    add(list, bond, lattice.home_a(bond), lattice.home_b(bond), signs);
+  };
+  for (const RewiredBond& r : graph.rewired_bonds()) {
+    add(layout.rewired, r.bond, r.a, r.b, couplings);
   }
-  open(layout.removed, graph.gone_bonds());
-  std::size_t gone = 0;
-  graph.for_each_gone(
-      [&](Bond bond) { put(layout.removed, gone++, lattice.home_a(bond), lattice.home_b(bond)); });
+  Bond next = layout.has_rows() ? lattice.bonds() : 0;
+  const auto list_up_to = [&](Bond end) {
+    for (; next < end; ++next) add_home(layout.narrow, next, couplings);
+  };
+  graph.for_each_gone([&](Bond gone) {
+    add_home(layout.removed, gone, nullptr);
+    list_up_to(gone);
+    next = std::max(next, gone + 1);
+  });
+  list_up_to(lattice.bonds());
+  for (BondList* list : {&layout.rewired, &layout.removed, &layout.narrow}) {
+    list->count = list->a.size();
+    list->number.resize(round_up(list->count), 0);
+    list->a.resize(list->number.size(), kGuard);
+    list->b.resize(list->number.size(), kGuard);
+  }
 }
 
 }  // namespace
@@ -208,7 +196,6 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
     colour_base[1] = kGuard + block;
     words = kGuard + 2 * block;
     lay_rows(*this);
-    if (half_row < kGuard) lay_tables(*this);
   } else {
     colour_base[0] = colour_base[1] = kGuard;
     words = round_up(sites) + 2 * std::uint64_t{kGuard};

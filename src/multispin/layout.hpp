@@ -8,10 +8,10 @@
 // slot(site) = guard + site.
 //
 // Modified cells are grouped by colour and degree. Their neighbours are stored by columns, so that
-// a vector of cells gathers all j-th neighbours at once. If most cells are modified, the CPU engine
-// lists all cells, because updates of rows would mostly be overwritten. Memory in bytes: 8 per
-// lattice row, 8 + 4 k per modified cell of degree k, 16 per rewired bond, and 1 per site with
-// couplings.
+// a vector of cells gathers all j-th neighbours at once. The CPU engine lists all cells if rows are
+// shorter than a vector, or if most cells are modified, because updates of rows would mostly be
+// overwritten. Memory in bytes: 8 per lattice row, 8 + 4 k per modified cell of degree k, 16 per
+// rewired bond, and 1 per site with couplings.
 //
 // Fields of random sign: at sites with field -h the word holds the inverted spins, and the
 // couplings of their bonds change sign accordingly. All words therefore have the field h.
@@ -48,7 +48,8 @@ struct ModifiedGroup {
 // Bonds as pairs of slots, padded with pairs of equal slots (which always agree).
 struct BondList {
   std::uint64_t count = 0;
-  std::vector<Slot> a, b;  // [padded]; a | kNegative
+  std::vector<std::uint32_t> number;  // [padded] of the bond, modulo 2^32
+  std::vector<Slot> a, b;             // [padded]; a | kNegative
 };
 
 struct Layout {
@@ -69,12 +70,11 @@ struct Layout {
   std::uint64_t modified_cells = 0;
   BondList rewired;  // the rewired bonds at their new ends, in the graph's order
   BondList removed;  // the removed lattice bonds at their former ends, ascending
+  // Lattices without rows (has_rows()): the lattice bonds that were not removed, ascending.
+  BondList narrow;
 
-  // Lattices too narrow for a vector per row: neighbours by table, [colour][2 dim][padded half].
-  bool by_table = false;
-  std::uint32_t table_stride = 0;
-  std::vector<Slot> table[2];
-  std::vector<Site> table_site[2];  // [padded half]
+  // Whether there is a lattice whose rows have at least one vector of each colour.
+  bool has_rows() const { return lattice.dim > 0 && half_row >= kGuard; }
 
   // By colour, [half of the sites, padded]: bit k is 1 where the coupling of neighbour k
   // (rows-inl.hpp) is -1 and the bond is not removed. Empty without a lattice, and where all

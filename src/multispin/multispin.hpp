@@ -15,8 +15,10 @@ namespace rewise {
 std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
                                               const EngineOptions& options);
 
-// The CPU engine lists all cells (layout.hpp) if a larger share of them is modified: a listed cell
-// takes about twice the time of a cell in a row.
+// The CPU engine lists all cells (layout.hpp) of lattices with a smaller first extent, whose rows
+// have no whole vector, and if a larger share of the cells is modified: a listed cell takes about
+// twice the time of a cell in a row.
+inline constexpr std::uint32_t kShortestRow = 32;
 inline constexpr double kListEveryCell = 0.5;
 
 // Whether two tasks can share a batch on a CUDA device: the same lattice, updates and number of

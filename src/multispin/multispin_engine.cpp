@@ -66,7 +66,7 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
                  spec.betas.size() * spec.replicas / kReplicas, 4 * graph.sites()),
       graph_(graph),
       layout_(graph, spec.model, every_cell),
-      groups_(spec.replicas / kReplicas),
+      groups_per_temperature_(spec.replicas / kReplicas),
       word_groups_(static_cast<std::uint32_t>(parts())),
       positions_(word_groups_),
       exchange_(spec) {
@@ -79,9 +79,9 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
     });
   }
   for (const double beta : spec.betas) {
-    tables_.push_back(make_tables(layout_, spec, beta));
-    bond_.push_back(capped_threshold(spec.model.bond_probability(beta)));
-    ghost_.emplace_back(spec.model, beta);
+    temperatures_.push_back({make_tables(layout_, spec, beta),
+                             capped_threshold(spec.model.bond_probability(beta)),
+                             GhostBonds(spec.model, beta)});
   }
 }
 

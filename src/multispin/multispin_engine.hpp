@@ -2,26 +2,38 @@
 // word per site (layout.hpp), and the thresholds of all temperatures.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "src/engine/engine_base.hpp"
 #include "src/engine/exchange.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/local/local.hpp"
+#include "src/multispin/multispin.hpp"
 
 namespace rewise::multispin {
+
+// What the updates need to know of a temperature.
+struct TemperatureRules {
+  LocalTables local;
+  Threshold bond;
+  GhostBonds ghost;
+};
 
 // The data of an engine that a device needs. Must not outlive the engine.
 struct EngineView {
   const Graph& graph;
   const Layout& layout;
   const EngineSpec& spec;
-  const std::vector<LocalTables>& tables;  // [T]
-  const std::vector<Threshold>& bond;      // [T]
-  const std::vector<GhostBonds>& ghost;    // [T]
-  std::uint32_t groups, word_groups;       // R / 32; T * R / 32
+  const std::vector<TemperatureRules>& temperatures;  // [T]
+  std::uint32_t groups_per_temperature, word_groups;  // R / 32; T * R / 32
   ReplicaExchange& exchange;
   const std::vector<std::uint32_t>& second_sublattice;
+
+  const TemperatureRules& rules_of(std::size_t word_group) const {
+    return temperatures[word_group / groups_per_temperature];
+  }
 };
 
 class MultispinEngine : public EngineBase {
@@ -29,8 +41,9 @@ class MultispinEngine : public EngineBase {
   MultispinEngine(const Graph& graph, const EngineSpec& spec, bool every_cell = false);
 
   EngineView view() const {
-    return {graph_, layout_, spec_,        tables_,   bond_,
-            ghost_, groups_, word_groups_, exchange_, second_sublattice_};
+    return {
+        graph_,    layout_,           spec_, temperatures_, groups_per_temperature_, word_groups_,
+        exchange_, second_sublattice_};
   }
 
   std::vector<std::uint32_t> words() const final;
@@ -60,11 +73,9 @@ class MultispinEngine : public EngineBase {
 
   const Graph& graph_;
   const Layout layout_;
-  const std::uint32_t groups_, word_groups_;  // R / 32; T * R / 32
-  std::vector<LocalTables> tables_;           // [T]
-  std::vector<Threshold> bond_;               // [T]
-  std::vector<GhostBonds> ghost_;             // [T]
-  std::vector<StepPosition> positions_;       // [word groups]
+  const std::uint32_t groups_per_temperature_, word_groups_;  // R / 32; T * R / 32
+  std::vector<TemperatureRules> temperatures_;                // [T]
+  std::vector<StepPosition> positions_;                       // [word groups]
   mutable ReplicaExchange exchange_;
   // [slots] For staggered magnetisations: XOR mask that inverts the spins of the second sublattice
   // and undoes Layout::turned. Empty without EngineSpec::staggered, and if the sublattices are the
@@ -82,5 +93,15 @@ class MultispinEngine : public EngineBase {
   Bytes position(std::size_t word_group) const final;
   bool set_position(std::size_t word_group, Bytes bytes) final;
 };
+
+// On one CUDA device.
+// Throws Error(device) if the device does not exist or has too little memory; the message says how
+// much the task needs and what to reduce.
+std::unique_ptr<Engine> make_cuda_engine(const Graph& graph, const EngineSpec& spec,
+                                         const EngineOptions& options);
+
+// See make_multispin_batch(); the tasks must be able to share launches.
+std::unique_ptr<EngineBatch> make_cuda_batch(std::span<const BatchTask> tasks,
+                                             const EngineOptions& options);
 
 }  // namespace rewise::multispin

@@ -125,7 +125,7 @@ struct GhostBonds {
         up(field_of(model) > 0),
         threshold(capped_threshold(-std::expm1(-2 * beta * std::fabs(field_of(model))))) {}
   static double field_of(const Model& model) {
-    return nearest_fixed(model.interactions.uniform_field()) * kFixedUnit;
+    return nearest_fixed(model.interactions.field_strength()) * kFixedUnit;
   }
   // The mask of those replicas in `asking` in which the site is bound. `spins`: the word of the
   // site.

@@ -91,8 +91,8 @@ nb::dict estimates_of(const TaskData& task) {
   return all;
 }
 
-// Jackknife values [members][observables()]: each row leaves out one replica (or couple, or block
-// of time), as for the errors of estimates_of().
+// Jackknife values [members][observables()]: each row leaves out one replica (or Houdayer pair, or
+// block of time), as for the errors of estimates_of().
 nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint64_t block_length) {
   if (temperature >= task.temperature.size()) throw nb::index_error("temperature");
   const auto all_of_them = observables();

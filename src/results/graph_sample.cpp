@@ -11,12 +11,12 @@ namespace {
 
 // Half the difference of the moments of the first half of the replicas and of the second half.
 // Houdayer moves couple replicas (0, 2) and (1, 3) of each four consecutive ones. The halves never
-// split a couple.
+// split such a pair.
 Moments half_difference(const IntSeriesRef& bond_sums, const IntSeriesRef& magnetisations,
                         const SampleUnits& units, ReplicaDependence dependence) {
   const Eigen::Index count = bond_sums.cols();
   if (dependence != ReplicaDependence::none &&
-      count <= 4) {  // two couples, or one and a single replica
+      count <= 4) {  // two such pairs, or one and a single replica
     const auto some = [&](const std::vector<Eigen::Index>& columns) {
       const IntSeries energies = bond_sums(Eigen::all, columns),
                       moments = magnetisations(Eigen::all, columns);

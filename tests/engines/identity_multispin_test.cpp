@@ -85,8 +85,8 @@ class Tables final : public multispin::MultispinEngine {
   using MultispinEngine::MultispinEngine;
   std::size_t size_in_words() const {
     std::size_t sum = 0;
-    for (const auto& tables : view().tables) {
-      for (const auto& table : tables.by_degree) {
+    for (const auto& rules : view().temperatures) {
+      for (const auto& table : rules.local.by_degree) {
         sum += 2 * table.acceptance.size() + table.bit.size();
       }
     }

@@ -40,9 +40,8 @@ struct Sweeper {
 
 TEST_CASE("sweeps of rows and of listed cells give the same words") {
   const std::vector<std::uint32_t> extents =
-      GENERATE(std::vector<std::uint32_t>{8, 6}, std::vector<std::uint32_t>{36, 10},
-               std::vector<std::uint32_t>{32, 4, 6}, std::vector<std::uint32_t>{200},
-               std::vector<std::uint32_t>{4, 4, 4, 6});
+      GENERATE(std::vector<std::uint32_t>{36, 10}, std::vector<std::uint32_t>{32, 4, 6},
+               std::vector<std::uint32_t>{200}, std::vector<std::uint32_t>{34, 4, 4, 6});
   const double p = GENERATE(0.0, 0.2, 1.0);
   const auto update = GENERATE(LocalUpdate::metropolis, LocalUpdate::glauber);
   const Graph graph = build_graph({extents, p, Rule::rewire, 11});
@@ -66,14 +65,14 @@ TEST_CASE("sweeps of rows and of listed cells give the same words") {
   CHECK(same(listed));
   // Stopped within one of the colours, after some of its rows.
   const Layout& layout = rows.layout;
-  const std::uint32_t unit = layout.by_table ? kGuard : layout.half_row;
   for (std::uint32_t colour = 0; colour < 2; ++colour) {
-    const std::uint32_t row = layout.by_table ? 1 : layout.rows / 2;
+    const std::uint32_t row = layout.rows / 2;
     Words words = start;
     for (Site site = 0; site < graph.sites(); ++site) {
       const Slot slot = layout.slot(site);
       const auto of = static_cast<std::uint32_t>(graph.colour(site));
-      if (of < colour || (of == colour && slot < layout.colour_base[colour] + row * unit)) {
+      if (of < colour ||
+          (of == colour && slot < layout.colour_base[colour] + row * layout.half_row)) {
         words[slot] = whole[slot];
       }
     }

@@ -103,7 +103,7 @@ class Arrays {
       lattice.regular[c] = regular_[c].data();
     }
     lay_thresholds(e);
-    lay_cells(layout, e.tables.front());
+    lay_cells(layout, e.temperatures.front().local);
   }
 
   DeviceLattice lattice;
@@ -112,13 +112,13 @@ class Arrays {
 
  private:
   void lay_thresholds(const EngineView& e) {
-    for (const DegreeTable& table : e.tables.front().by_degree) {
+    for (const DegreeTable& table : e.temperatures.front().local.by_degree) {
       offset_[table.degree] = thresholds.stride;
       thresholds.stride += table.classes;
     }
     thresholds.regular = offset_[static_cast<std::uint32_t>(2 * lattice.dim)];
     for (std::uint32_t b = 0; b < e.word_groups; ++b) {
-      for (const DegreeTable& table : e.tables[b / e.groups].by_degree) {
+      for (const DegreeTable& table : e.rules_of(b).local.by_degree) {
         for (std::uint32_t c = 0; c < table.classes; ++c) {
           table_.push_back(static_cast<std::uint32_t>(table.acceptance[c]));
           for (unsigned n = 0; n < 32; ++n) {
@@ -227,12 +227,11 @@ class HostCells final : public MultispinEngine {
     sweep.first_step = &first_step_;
     sweep.stream = static_cast<std::uint32_t>(local_stream(spec_.local));
     sweep.rule = cell_rule(spec_.model, spec_.local);
-    sweep.field = nearest_fixed(spec_.model.interactions.uniform_field());
+    sweep.field = nearest_fixed(spec_.model.interactions.field_strength());
     sweep.heat_bath = spec_.local == LocalUpdate::glauber;
     sweep.word_groups = word_groups_;
     sweep.vec = vec_;
-    sweep.seeds.low[0] = static_cast<std::uint32_t>(spec_.seed);
-    sweep.seeds.high[0] = static_cast<std::uint32_t>(spec_.seed >> 32);
+    sweep.seeds.seed[0] = spec_.seed;
     const auto c = static_cast<std::size_t>(colour);
     const std::uint32_t listed = arrays_.cells.first[c + 1] - arrays_.cells.first[c];
     gridDim.y = word_groups_ / static_cast<unsigned>(vec_);

@@ -76,7 +76,7 @@ __global__ void wolff_clusters(const __grid_constant__ InteractionRules c,
   }
 }
 
-// Trees of sites, one set for each replica or couple, and a bit for each site.
+// Trees of sites, one set for each replica or pair of replicas, and a bit for each site.
 struct Trees {
   Site* parents;        // [sets][sites]
   std::uint32_t* bits;  // [sets][words]
@@ -142,24 +142,23 @@ __global__ void flip_trees(const __grid_constant__ InteractionRules c,
   spins[item.index] = c.flipped(replicas.key(item.replica), root, spins[item.index]);
 }
 
-// The first replica of a couple of replicas, numbered through all temperatures.
-__device__ __forceinline__ std::uint32_t couple_replica(const DeviceReplicas& replicas,
-                                                        std::uint32_t couple) {
-  const std::uint32_t of_temperature = couples_of(replicas.per_temperature);
-  return couple / of_temperature * replicas.per_temperature +
-         first_of_couple(couple % of_temperature);
+// The first replica of a pair of replicas, numbered through all temperatures.
+__device__ __forceinline__ std::uint32_t first_replica_of_pair(const DeviceReplicas& replicas,
+                                                               std::uint32_t pair) {
+  const std::uint32_t of_temperature = houdayer_pairs(replicas.per_temperature);
+  return pair / of_temperature * replicas.per_temperature +
+         first_of_houdayer_pair(pair % of_temperature);
 }
 
-// Houdayer moves; item.replica: the couple.
-// Houdayer moves; item.replica: the couple.
+// Houdayer moves; item.replica: the pair of replicas.
 template <int kDim>
-__global__ void join_couples(const __grid_constant__ InteractionRules c,
-                             const __grid_constant__ DeviceReplicas replicas, Trees trees,
-                             ReplicaItems items) {
+__global__ void join_houdayer_pairs(const __grid_constant__ InteractionRules c,
+                                    const __grid_constant__ DeviceReplicas replicas, Trees trees,
+                                    ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
   const auto site = static_cast<Site>(item.index);
-  const std::uint32_t replica = couple_replica(replicas, item.replica);
+  const std::uint32_t replica = first_replica_of_pair(replicas, item.replica);
   const std::uint8_t* const a = replicas.spins_of(replica);
   const std::uint8_t* const b = replicas.spins_of(replica + kPartnerDistance);
   const ParentForest forest = trees.of(item.replica);
@@ -170,16 +169,16 @@ __global__ void join_couples(const __grid_constant__ InteractionRules c,
   });
 }
 
-__global__ void flip_couples(const __grid_constant__ InteractionRules c,
-                             const __grid_constant__ DeviceReplicas replicas, Trees trees,
-                             ReplicaItems items) {
+__global__ void flip_houdayer_pairs(const __grid_constant__ InteractionRules c,
+                                    const __grid_constant__ DeviceReplicas replicas, Trees trees,
+                                    ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
-  const std::uint32_t replica = couple_replica(replicas, item.replica);
+  const std::uint32_t replica = first_replica_of_pair(replicas, item.replica);
   std::uint8_t* const a = replicas.spins_of(replica) + item.index;
   std::uint8_t* const b = replicas.spins_of(replica + kPartnerDistance) + item.index;
   const Site root = trees.of(item.replica).climb(static_cast<Site>(item.index));
-  if (!c.couple_flips(replicas.key(replica), root, *a == *b)) return;
+  if (!c.pair_flips(replicas.key(replica), root, *a == *b)) return;
   *a ^= 1;
   *b ^= 1;
 }
@@ -305,16 +304,17 @@ void InteractionClustersCuda::run(const DeviceReplicas& replicas, std::uint32_t 
   });
 }
 
-void InteractionClustersCuda::move_couples(const DeviceReplicas& replicas, cudaStream_t stream) {
+void InteractionClustersCuda::houdayer_move(const DeviceReplicas& replicas, cudaStream_t stream) {
   const std::uint64_t sites = rules_.graph.sites;
-  const std::uint32_t couples =
-      replicas.count / replicas.per_temperature * couples_of(replicas.per_temperature);
-  const ReplicaItems items(sites, couples);
+  const std::uint32_t pairs =
+      replicas.count / replicas.per_temperature * houdayer_pairs(replicas.per_temperature);
+  const ReplicaItems items(sites, pairs);
   const Trees trees{queue_.data(), bits_.data(), sites, words(sites)};
   launch(plant_trees, items, stream, trees);
-  with_dim(rules_.graph.lattice.dim,
-           [&]<int kDim>() { launch(join_couples<kDim>, items, stream, rules_, replicas, trees); });
-  launch(flip_couples, items, stream, rules_, replicas, trees);
+  with_dim(rules_.graph.lattice.dim, [&]<int kDim>() {
+    launch(join_houdayer_pairs<kDim>, items, stream, rules_, replicas, trees);
+  });
+  launch(flip_houdayer_pairs, items, stream, rules_, replicas, trees);
 }
 
 void launch_interaction_local(const InteractionRules& rules, const DeviceReplicas& replicas,
@@ -330,12 +330,12 @@ void launch_exchange(const InteractionRules& rules, const DeviceReplicas& replic
                      const unsigned long long* bond_sums, const ExchangeSpace& space,
                      std::uint32_t temperatures, std::uint32_t first, cudaStream_t stream) {
   if (temperatures < first + 2) return;
-  const std::uint32_t couples = (temperatures - first) / 2 * replicas.per_temperature;
-  launch(decide_exchanges, ReplicaItems(couples, 1), stream, rules, replicas, bond_sums, space,
+  const std::uint32_t pairs = (temperatures - first) / 2 * replicas.per_temperature;
+  launch(decide_exchanges, ReplicaItems(pairs, 1), stream, rules, replicas, bond_sums, space,
          first);
   // A stride is a multiple of 256 bytes.
-  launch(exchange_spins, ReplicaItems(replicas.stride / 4, couples), stream, replicas,
-         space.accepted, first);
+  launch(exchange_spins, ReplicaItems(replicas.stride / 4, pairs), stream, replicas, space.accepted,
+         first);
 }
 
 void launch_interaction_bond_sums(const InteractionRules& rules, const DeviceReplicas& replicas,

@@ -8,7 +8,7 @@
 //   Swendsen-Wang  a thread joins the trees of a site and its larger neighbours (union-find by
 //                  compare-and-swap, larger roots under smaller ones; Jaiganesh & Burtscher 2018),
 //                  then each site flips according to its root
-//   Houdayer       as Swendsen-Wang, with one set of trees per couple of replicas
+//   Houdayer       as Swendsen-Wang, with one set of trees per pair of replicas
 //                  (src/model/partners.hpp)
 //   exchange       one thread accepts or rejects the exchange of two replicas; then their bytes are
 //                  exchanged
@@ -37,8 +37,8 @@ class InteractionClustersCuda final : public ClusterUpdaterCuda {
   // Wolff: adds the sizes of the clusters found to replicas.pending. Swendsen-Wang: no sums.
   void run(const DeviceReplicas& replicas, std::uint32_t updates, cudaStream_t stream) override;
   // A Houdayer move. `replicas`: all replicas of all temperatures, of which r and r + 2 form
-  // couples.
-  void move_couples(const DeviceReplicas& replicas, cudaStream_t stream);
+  // pairs.
+  void houdayer_move(const DeviceReplicas& replicas, cudaStream_t stream);
 
  private:
   static std::uint64_t words(std::uint64_t sites) { return (sites + 31) / 32; }

@@ -14,7 +14,7 @@
 namespace rewise::bytespin {
 namespace {
 
-// Cluster updates of one replica, or of a couple of replicas.
+// Cluster updates of one replica, or of a pair of replicas.
 class InteractionClusters final : public ClusterUpdater {
  public:
   InteractionClusters(const InteractionTables& interactions, bool wolff)
@@ -41,7 +41,7 @@ class InteractionClusters final : public ClusterUpdater {
     return ClusterSums{};
   }
 
-  // `a`, `b`: the spins of a couple; `key`: of the replica of `a`.
+  // `a`, `b`: the spins of a pair of replicas; `key`: of the replica of `a`.
   void houdayer(const DrawKey& key, std::uint8_t* a, std::uint8_t* b) {
     with_dim(c_.graph.lattice.dim, [&]<int D>() { houdayer_in<D>(key, a, b); });
   }
@@ -119,7 +119,7 @@ class InteractionClusters final : public ClusterUpdater {
       });
     }
     for (Site site = 0; site < sites; ++site) {
-      if (!c_.couple_flips(key, find(site), a[site] == b[site])) continue;
+      if (!c_.pair_flips(key, find(site), a[site] == b[site])) continue;
       a[site] ^= 1;
       b[site] ^= 1;
     }
@@ -157,7 +157,7 @@ class InteractionCpuEngine final : public CpuEngine {
     return std::make_unique<InteractionClusters>(interactions_, is_wolff());
   }
   void close_cycle(const Schedule& schedule, std::uint32_t step) override;
-  void move_couples(std::uint32_t step);
+  void houdayer_move(std::uint32_t step);
   std::vector<std::int64_t> bond_sums();
 
   InteractionTables interactions_;
@@ -193,21 +193,21 @@ bool InteractionCpuEngine::local_update(std::size_t t, const DrawKey& key, StopP
 }
 
 void InteractionCpuEngine::close_cycle(const Schedule& schedule, std::uint32_t step) {
-  if (schedule.houdayer) move_couples(step++);
+  if (schedule.houdayer) houdayer_move(step++);
   if (!schedule.exchange) return;
   interactions_.exchange.make_step(bond_sums(), step, [&](std::size_t replica, std::size_t next) {
     std::swap_ranges(spins_of(replica).begin(), spins_of(replica).end(), spins_of(next).begin());
   });
 }
 
-void InteractionCpuEngine::move_couples(std::uint32_t step) {
+void InteractionCpuEngine::houdayer_move(std::uint32_t step) {
   const double begin = now();
-  const std::size_t of_temperature = couples_of(spec_.replicas);
+  const std::size_t of_temperature = houdayer_pairs(spec_.replicas);
   on_threads(threads_to_use(), spec_.betas.size() * of_temperature,
-             [&](std::size_t couple, int thread) {
+             [&](std::size_t pair, int thread) {
                const std::size_t replica =
-                   couple / of_temperature * spec_.replicas +
-                   first_of_couple(static_cast<std::uint32_t>(couple % of_temperature));
+                   pair / of_temperature * spec_.replicas +
+                   first_of_houdayer_pair(static_cast<std::uint32_t>(pair % of_temperature));
                static_cast<InteractionClusters&>(updater_of(thread))
                    .houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
                              spins_of(replica).data(), spins_of(replica + kPartnerDistance).data());

@@ -114,7 +114,7 @@ void InteractionCudaEngine::send_exchanges() {
 
 void InteractionCudaEngine::close_cycle(const Schedule& schedule) {
   if (schedule.houdayer) {
-    static_cast<InteractionClustersCuda&>(clusters()).move_couples(on_device_, stream());
+    static_cast<InteractionClustersCuda&>(clusters()).houdayer_move(on_device_, stream());
     ++on_device_.step;
   }
   if (schedule.exchange) {

@@ -106,7 +106,7 @@ struct InteractionRules {
                                  Site neighbour) {
     return (a[site] == b[site]) == (a[neighbour] == b[neighbour]);
   }
-  RW_HD bool couple_flips(const DrawKey& key, Site smallest, bool equal) const {
+  RW_HD bool pair_flips(const DrawKey& key, Site smallest, bool equal) const {
     if (equal && field != nullptr) return false;
     return bit_draw(key, Stream::bytespin_houdayer, smallest) != 0;
   }

@@ -1,5 +1,6 @@
 // Bit-sliced arithmetic on vectors of words: draw_below() compares random binary fractions with
-// thresholds and draws only the digits that it needs (rules.hpp).
+// thresholds and draws only the digits that it needs (rules.hpp). Also the transposition of 32
+// words of sites to 32 words of replicas, and back.
 #if defined(RW_MULTISPIN_COUNT_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_MULTISPIN_COUNT_INL_HPP_
 #undef RW_MULTISPIN_COUNT_INL_HPP_
@@ -32,6 +33,20 @@ HWY_INLINE V32 gather_signed(const std::uint32_t* spins, const Slot* list, std::
   const V32 words = hn::GatherIndex(d, spins, hn::BitCast(ds, slot));
   if (!with_signs) return words;
   return hn::Xor(words, hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(ds, entry))));
+}
+
+// Transposes a 32 x 32 bit matrix: bit r of x[i] becomes bit i of x[r].
+HWY_INLINE void transpose(std::uint32_t* x) {
+  std::uint32_t mask = 0x0000FFFFu;
+  for (unsigned j = 16; j != 0; j >>= 1, mask ^= mask << j) {
+    for (unsigned k = 0; k < 32; k += 2 * j) {
+      for (unsigned i = k; i < k + j; ++i) {
+        const std::uint32_t t = ((x[i] >> j) ^ x[i + j]) & mask;
+        x[i + j] ^= t;
+        x[i] ^= t << j;
+      }
+    }
+  }
 }
 
 // Inverts x[k] at sites whose byte has bit k set.

@@ -171,6 +171,8 @@ auto update_of_degree(std::uint32_t degree) {
   return degree < std::size(by_degree) ? by_degree[degree] : any;
 }
 
+// Computes the new words of the modified cells [first, last) of a group and writes them to
+// fresh[first .. last). `first` and `last` are multiples of kGuard.
 void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                     std::uint32_t* fresh) {
@@ -217,47 +219,12 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   }
 }
 
-template <int kDim, CellRule kRule>
-void update_by_table(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
-  const D32 d;
-  constexpr int kDegree = 2 * kDim;
-  const CallTable calls(at.seed, tables.stream, at.group, at.step);
-  const DegreeTable& degree_table = tables.of(kDegree);
-  const auto c = static_cast<std::size_t>(colour);
-  std::uint32_t* own_words = spins + layout.colour_base[c];
-  for (std::uint32_t i = first * kGuard; i < last * kGuard;
-       i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    const V32 own = hn::LoadU(d, own_words + i);
-    V32 x[kDegree];
-    for (std::size_t k = 0; k < kDegree; ++k) {
-      const Slot* slots = layout.table[c].data() + k * layout.table_stride;
-      x[k] = gather(spins, slots, i);
-      if constexpr (kRule != CellRule::in_field) x[k] = hn::Xor(own, x[k]);
-    }
-    if (!layout.sign[c].empty()) invert<kDegree>(layout.sign[c].data() + i, x);
-    const V32 item = hn::LoadU(d, layout.table_site[c].data() + i);
-    hn::StoreU(hn::Xor(own, flips_of_degree<kDegree, kRule>(x, own, item, degree_table,
-                                                            tables.heat_bath, calls)),
-               d, own_words + i);
-  }
-}
-
-template <int kDim, CellRule kRule>
-void update_dim(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
-  if (layout.by_table) {
-    update_by_table<kDim, kRule>(layout, tables, at, colour, first, last, spins);
-  } else {
-    update_rows<kDim, kRule>(layout, tables, at, colour, first, last, spins);
-  }
-}
-
+// Updates rows [first, last) of a colour as if no cell were modified.
 void UpdateRegular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
   with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
     with_rule(tables.rule, [&]<CellRule kRule>() {
-      update_dim<kDim, kRule>(layout, tables, at, colour, first, last, spins);
+      update_rows<kDim, kRule>(layout, tables, at, colour, first, last, spins);
     });
   });
 }
@@ -270,17 +237,6 @@ HWY_AFTER_NAMESPACE();
 namespace rewise::multispin {
 HWY_EXPORT(UpdateModified);
 HWY_EXPORT(UpdateRegular);
-
-void update_modified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
-                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                     std::uint32_t* fresh) {
-  HWY_DYNAMIC_DISPATCH(UpdateModified)(group, tables, at, spins, first, last, fresh);
-}
-
-void update_regular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
-  HWY_DYNAMIC_DISPATCH(UpdateRegular)(layout, tables, at, colour, first, last, spins);
-}
 
 namespace {
 
@@ -298,11 +254,13 @@ void share_modified(const Layout& layout, int colour, const ThreadTeam& team, st
   }
 }
 
-// Number of rows of a colour and of words per row. With layout.by_table a row is a vector.
+// Number of rows of a colour and of words per row. A lattice without rows counts in vectors.
 struct Regular {
   explicit Regular(const Layout& layout)
-      : words(layout.by_table ? kGuard : layout.half_row),
-        rows(layout.by_table ? layout.table_stride / kGuard : layout.rows) {}
+      : words(layout.has_rows() ? layout.half_row : kGuard),
+        rows(layout.has_rows()
+                 ? layout.rows
+                 : static_cast<std::uint32_t>((layout.sites / 2 + kGuard - 1) / kGuard)) {}
   std::uint32_t words, rows;
 };
 
@@ -323,7 +281,8 @@ void update_aside(const Layout& layout, const LocalTables& tables, const Address
                        static_cast<std::uint32_t>((poll.grain() / work / kGuard + 1) * kGuard);
                    for (std::uint32_t end; first < last; first = end) {
                      end = may_stop ? std::min(last, first + piece) : last;
-                     update_modified(group, tables, at, spins, first, end, words);
+                     HWY_DYNAMIC_DISPATCH(UpdateModified)
+                     (group, tables, at, spins, first, end, words);
                      if (may_stop && poll.must_stop((end - first) * work)) return;
                    }
                  });
@@ -337,14 +296,20 @@ void write_aside(const Layout& layout, int colour, const ThreadTeam& team, std::
   const bool whole = first_row == 0 && last_row == regular.rows;
   const std::uint64_t base = layout.colour_base[colour % 2];
   const std::uint64_t from = base + first_row * regular.words, to = base + last_row * regular.words;
-  share_modified(layout, colour, team, fresh,
-                 [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
-                     const std::uint32_t* words) {
-                   for (std::uint32_t i = first; i < std::min(last, group.cells); ++i) {
-                     const Slot slot = group.slot[i];
-                     if (whole || (slot >= from && slot < to)) spins[slot] = words[i];
-                   }
-                 });
+  share_modified(
+      layout, colour, team, fresh,
+      [&](const ModifiedGroup& group, std::uint32_t first, std::uint32_t last,
+          const std::uint32_t* words) {
+        last = std::min(last, group.cells);
+        if (whole && first < last && group.slot[last - 1] - group.slot[first] == last - 1 - first) {
+          std::copy(words + first, words + last, spins + group.slot[first]);
+          return;
+        }
+        for (std::uint32_t i = first; i < last; ++i) {
+          const Slot slot = group.slot[i];
+          if (whole || (slot >= from && slot < to)) spins[slot] = words[i];
+        }
+      });
 }
 
 }  // namespace
@@ -379,7 +344,10 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
     while (row < regular.rows && !stopped) {
       const std::uint32_t count = std::min(block, regular.rows - row);
       const auto [first, last] = team.part(count);
-      if (first < last) update_regular(layout, tables, at, colour, row + first, row + last, spins);
+      if (first < last) {
+        HWY_DYNAMIC_DISPATCH(UpdateRegular)
+        (layout, tables, at, colour, row + first, row + last, spins);
+      }
       row += count;
       poll.add(std::uint64_t{count} * regular.words);
       stopped = row < regular.rows && team.must_stop(poll);

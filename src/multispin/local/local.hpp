@@ -6,9 +6,9 @@
 // Unmodified and modified cells are updated separately (Hawick, Leist & Playne 2010, section 5).
 // For each colour, the new words of the modified cells are first computed into a side array, from
 // words of the other colours only. Then whole rows are updated as if no cell were modified. Finally
-// the side array is copied over the words of the modified cells. If the layout lists every cell, no
-// row is updated. Cost on one AVX-512 core: about 40 ns per 16 sites of a row and 80 ns per 16
-// listed cells.
+// the side array is copied over the words of the modified cells. If the layout lists every cell, as
+// it must without rows (Layout::has_rows()), no row is updated. Cost on one AVX-512 core: about 40
+// ns per 16 sites of a row and 80 ns per 16 listed cells.
 #pragma once
 
 #include <algorithm>
@@ -90,19 +90,8 @@ struct LocalTables {
   }
 };
 
-// Computes the new words of the modified cells [first, last) of a group and writes them to
-// fresh[first .. last). `first` and `last` are multiples of kGuard.
-void update_modified(const ModifiedGroup& group, const LocalTables& tables, const Address& at,
-                     const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                     std::uint32_t* fresh);
-
-// Updates rows [first, last) of a colour as if no cell were modified; with layout.by_table, [first,
-// last) are vectors of kGuard words instead.
-void update_regular(const Layout& layout, const LocalTables& tables, const Address& at, int colour,
-                    std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
-
 // The progress of a sweep. All colours before `colour` are complete, and so are rows [0, row) of
-// `colour` (with layout.by_table: vectors of kGuard words).
+// `colour` (without rows: vectors of kGuard words).
 struct SweepPosition {
   std::uint32_t colour = 0, row = 0;
   bool operator==(const SweepPosition&) const = default;

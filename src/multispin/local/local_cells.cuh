@@ -11,6 +11,7 @@
 #include <bit>
 #include <cuda/std/type_traits>
 
+#include "src/base/bits.hpp"
 #include "src/multispin/local/local_cuda.hpp"
 #include "src/multispin/words.cuh"
 
@@ -120,7 +121,8 @@ __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t
 
 // The work of a thread block: kVec word groups of one graph in one sweep.
 struct Draw {
-  std::uint32_t seed_low, seed_high, stream, step;
+  PhiloxSeed seed;
+  std::uint32_t stream, step;
   std::uint32_t group;  // first word group, within the graph
 };
 
@@ -270,7 +272,7 @@ struct Queue {
 // of up to kMax classes with room for all words of the block.
 template <int kVec, int kClasses, int kMax>
 struct Block {
-  CallWords call_words[kVec][kAllCalls];
+  PhiloxCall call_words[kVec][kAllCalls];
   uint4 regular[kVec][kClasses][kAllCalls];  // digits of the classes
   Queue<kThreads * kVec, planes_of(kMax)> queue;
   unsigned waiting;
@@ -280,8 +282,7 @@ template <int kVec>
 __device__ __forceinline__ BlockUpdate block_update(const DeviceSweep& sweep) {
   const unsigned graph = blockIdx.z;
   return {sweep.thresholds,
-          {sweep.seeds.low[graph], sweep.seeds.high[graph], sweep.stream,
-           *sweep.first_step + sweep.step, blockIdx.y * kVec},
+          {sweep.seeds.of(graph), sweep.stream, *sweep.first_step + sweep.step, blockIdx.y * kVec},
           {sweep.field, sweep.heat_bath},
           graph * gridDim.y + blockIdx.y};
 }
@@ -330,15 +331,15 @@ __device__ __forceinline__ void compare_call(const Words4& words, const std::uin
 // digit(c, call): four threshold digits of class c.
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
-                                                        const SharedItem& shared,
-                                                        const CallWords* call_words,
+                                                        const PhiloxItem& shared,
+                                                        const PhiloxCall* call_words,
                                                         const Count& count, const Digits& digit,
                                                         std::uint32_t& undecided) {
   undecided = count.open;
   std::uint32_t below = ~undecided;
 #pragma unroll
   for (unsigned call = 0; call < kQuickCalls; ++call) {
-    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    const Words4 words = shared.words(s.draw.seed, call_words[call]);
     compare_call<C>(
         words, count.plane, [&](int c) { return digit(c, call); }, undecided, below);
   }
@@ -348,12 +349,12 @@ __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
 // Compares the following digits of the undecided bits.
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_later(
-    const BlockUpdate& s, const SharedItem& shared, const CallWords* call_words,
+    const BlockUpdate& s, const PhiloxItem& shared, const PhiloxCall* call_words,
     const std::uint32_t* plane, const Digits& digit, std::uint32_t undecided) {
   std::uint32_t below = 0;
 #pragma unroll 1
   for (unsigned call = kQuickCalls; call < kAllCalls && undecided != 0; ++call) {
-    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    const Words4 words = shared.words(s.draw.seed, call_words[call]);
     compare_call<C>(
         words, plane, [&](int c) { return digit(c, call); }, undecided, below);
   }
@@ -361,15 +362,15 @@ __device__ __forceinline__ std::uint32_t decide_later(
 }
 
 // Compares the digits of calls [call, end) for any number of classes, counts in `planes` planes.
-inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const SharedItem& shared,
-                                           const CallWords* call_words, std::uint32_t word_group,
+inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const PhiloxItem& shared,
+                                           const PhiloxCall* call_words, std::uint32_t word_group,
                                            const std::uint32_t* plane, unsigned planes,
                                            std::uint32_t first_class, std::uint32_t classes,
                                            unsigned call, unsigned end, std::uint32_t& undecided) {
   const uint4* digits = digits_of(s.thresholds, word_group, first_class);
   std::uint32_t below = 0;
   for (; call < end && undecided != 0; ++call) {
-    const Words4 words = finish_call(shared, call_words[call], s.draw.seed_low, s.draw.seed_high);
+    const Words4 words = shared.words(s.draw.seed, call_words[call]);
     uint4 t = make_uint4(0, 0, 0, 0);
     for (std::uint32_t c = 0; c < classes; ++c) {
       const std::uint32_t m = equals(plane, planes, c) & undecided;
@@ -405,8 +406,7 @@ __device__ __forceinline__ void open_block(const BlockUpdate& s,
                                            Block<kVec, kClasses, kMax>& block) {
   if (threadIdx.x < kVec * kAllCalls) {
     const unsigned v = threadIdx.x / kAllCalls, call = threadIdx.x % kAllCalls;
-    block.call_words[v][call] =
-        CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.group + v, call, s.draw.step);
+    block.call_words[v][call] = PhiloxCall(s.draw.seed, s.draw.group + v, call, s.draw.step);
   }
   if (threadIdx.x == 0) block.waiting = 0;
   __syncthreads();
@@ -440,7 +440,7 @@ __device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMax>& block,
   }
 }
 
-// Calls decide(SharedItem, word group of the block, planes, first class, classes, undecided) for
+// Calls decide(PhiloxItem, word group of the block, planes, first class, classes, undecided) for
 // the q-th waiting word.
 template <int kVec, class AnyQueue, class Decide>
 __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQueue& queue,
@@ -450,8 +450,7 @@ __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQu
   std::uint32_t plane[kPlanes];
 #pragma unroll
   for (int p = 0; p < AnyQueue::kPlanesKept; ++p) plane[p] = queue.plane[p][q];
-  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
-                          queue.site[q]);
+  const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, queue.site[q]);
   spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
       decide(shared, v, plane, queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24,
              queue.undecided[q]);
@@ -460,11 +459,11 @@ __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQu
 // Decides words of any cells with digits from global memory.
 template <int kVec, class AnyQueue>
 __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const AnyQueue& queue,
-                                                   const CallWords (&calls)[kVec][kAllCalls],
+                                                   const PhiloxCall (&calls)[kVec][kAllCalls],
                                                    unsigned q, std::uint32_t* spins) {
   decide_waiting<kVec>(
       s, queue, q, spins,
-      [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane,
+      [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* plane,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
         const std::uint32_t word_group = s.pack_index * kVec + v;
         constexpr int kMax = 1 << AnyQueue::kPlanesKept, kFew = 4;
@@ -493,7 +492,7 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
     } else {
       decide_waiting<kVec>(
           s, block.queue, q, spins,
-          [&](const SharedItem& shared, unsigned v, const std::uint32_t* plane, std::uint32_t,
+          [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* plane, std::uint32_t,
               std::uint32_t, std::uint32_t undecided) {
             const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
             return decide_later<kClasses>(s, shared, block.call_words[v], plane, digit, undecided);
@@ -503,9 +502,9 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
 }
 
 // Updates a regular cell by its first digits. In a field g.sign may be null even if kSigned.
-template <int kDim, int kVec, CellRule kRule, bool kSigned, class Known>
+template <int kDim, int kVec, CellRule kRule, bool kSigned, class Tables>
 __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, const BlockUpdate& s,
-                                                       const Known& block, int colour,
+                                                       const Tables& tables, int colour,
                                                        std::uint32_t i, std::uint32_t* spins) {
   constexpr int kDegree = 2 * kDim, kClasses = regular_classes(kDim, kRule);
   const RegularNeighbours<kDim> around(g, colour, i);
@@ -526,7 +525,7 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
   const bool signed_here = kSigned && (kRule != CellRule::in_field || g.sign[colour] != nullptr);
   const std::uint32_t signs =
       signed_here ? g.sign[colour][std::size_t{blockIdx.z} * (g.sites / 2) + i] : 0;
-  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
+  const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, cell.site);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
     std::uint32_t near[kDegree];
@@ -535,8 +534,8 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
       near[k] = neighbour[k].w[v] ^ (kSigned ? 0u - (signs >> k & 1u) : 0u);
     }
     const Count count = count_around<kDim, kRule>(own.w[v], near, s);
-    const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
-    own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<kClasses>(s, shared, block.call_words[v],
+    const auto digit = [&](int c, unsigned call) { return tables.regular[v][c][call]; };
+    own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<kClasses>(s, shared, tables.call_words[v],
                                                                    count, digit, cell.undecided[v]);
 #pragma unroll
     for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count.plane[p];
@@ -603,12 +602,46 @@ __device__ __forceinline__ std::uint32_t draw_mask(const BlockUpdate& s, std::ui
   return kRule == CellRule::downhill ? is_below(plane, planes, warp.classes) : ~0u;
 }
 
+// Adds kMany neighbours of a modified cell, from the j-th on, to its counts.
+template <unsigned kMany, int kVec, bool kField>
+__device__ __forceinline__ void count_listed(const std::uint32_t* column, const DeviceWarp& warp,
+                                             std::uint32_t slot, const GroupWords<kVec>& own,
+                                             std::uint32_t j, const std::uint32_t* spins,
+                                             Count (&count)[kVec]) {
+  std::uint32_t entry[kMany];
+#pragma unroll
+  for (unsigned k = 0; k < kMany; ++k) {
+    entry[k] = slot;  // padding that does not count
+    if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
+  }
+  GroupWords<kVec> far[kMany];
+#pragma unroll
+  for (unsigned k = 0; k < kMany; ++k) {
+    far[k] = kField ? GroupWords<kVec>{} : own;
+    if (j + k < warp.degree) {
+      far[k] = load<kVec>(spins + static_cast<std::size_t>(listed_slot(entry[k])) * kVec);
+    }
+  }
+#pragma unroll
+  for (unsigned four = 0; four < kMany; four += 4) {
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      std::uint32_t x[4];
+#pragma unroll
+      for (unsigned k = 0; k < 4; ++k) {
+        x[k] = xor3(kField ? 0 : own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
+      }
+      add_four(x, count[v].plane);
+    }
+  }
+}
+
 // A modified cell of degree below 16. Counts its neighbours eight or four at a time, then decides
 // by the number of classes. `digit` gives the first digits of a class.
-template <int kVec, CellRule kRule, class Known, class Digit>
+template <int kVec, CellRule kRule, class Tables, class Digit>
 __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells,
                                                         const DeviceWarp& warp,
-                                                        const BlockUpdate& s, const Known& known,
+                                                        const BlockUpdate& s, const Tables& tables,
                                                         const Digit& digit, std::uint32_t number,
                                                         std::uint32_t* spins) {
   constexpr bool kDownhill = kRule == CellRule::downhill, kField = kRule == CellRule::in_field;
@@ -619,42 +652,15 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   GroupWords<kVec> own = load<kVec>(spins + static_cast<std::size_t>(cell.slot) * kVec);
   Count count[kVec];
   const std::uint32_t* column = cells.neighbour + warp.neighbour + number % 32;
-  const auto look = [&]<unsigned kMany>(cuda::std::integral_constant<unsigned, kMany>,
-                                        std::uint32_t j) {
-    std::uint32_t entry[kMany];
-#pragma unroll
-    for (unsigned k = 0; k < kMany; ++k) {
-      entry[k] = cell.slot;  // padding that does not count
-      if (j + k < warp.degree) entry[k] = column[(j + k) * std::size_t{warp.padded}];
-    }
-    GroupWords<kVec> far[kMany];
-#pragma unroll
-    for (unsigned k = 0; k < kMany; ++k) {
-      far[k] = kField ? GroupWords<kVec>{} : own;
-      if (j + k < warp.degree) {
-        far[k] = load<kVec>(spins + static_cast<std::size_t>(listed_slot(entry[k])) * kVec);
-      }
-    }
-#pragma unroll
-    for (unsigned four = 0; four < kMany; four += 4) {
-#pragma unroll
-      for (int v = 0; v < kVec; ++v) {
-        std::uint32_t x[4];
-#pragma unroll
-        for (unsigned k = 0; k < 4; ++k) {
-          x[k] = xor3(kField ? 0 : own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
-        }
-        add_four(x, count[v].plane);
-      }
-    }
-  };
   std::uint32_t j = 0;
   if (warp.degree > 4) {
-    look(cuda::std::integral_constant<unsigned, 8>{}, 0);
+    count_listed<8, kVec, kField>(column, warp, cell.slot, own, 0, spins, count);
     j = 8;
   }
-  for (; j < warp.degree; j += 4) look(cuda::std::integral_constant<unsigned, 4>{}, j);
-  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step, cell.site);
+  for (; j < warp.degree; j += 4) {
+    count_listed<4, kVec, kField>(column, warp, cell.slot, own, j, spins, count);
+  }
+  const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, cell.site);
   const auto decide = [&]<int C>(cuda::std::integral_constant<int, C>) {
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
@@ -666,21 +672,21 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
       } else {
         count[v].open = ~0u;
       }
-      own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<C>(s, shared, known.call_words[v],
+      own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<C>(s, shared, tables.call_words[v],
                                                               count[v], mine, cell.undecided[v]);
 #pragma unroll
       for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
     }
   };
   const auto decide_many = [&] {
-    const bool may_wait = warp.classes <= Known::kMax;
+    const bool may_wait = warp.classes <= Tables::kMax;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
       std::uint32_t* plane = count[v].plane;
       std::uint32_t undecided = draw_mask<kRule>(s, own.w[v], plane, kPlanes, warp);
       own.w[v] = kept<kRule>(s, own.w[v]) ^ ~undecided;
       own.w[v] ^= decide_any(
-          s, shared, known.call_words[v], s.pack_index * kVec + static_cast<unsigned>(v), plane,
+          s, shared, tables.call_words[v], s.pack_index * kVec + static_cast<unsigned>(v), plane,
           kPlanes, warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
       if (may_wait) cell.undecided[v] = undecided;
 #pragma unroll
@@ -724,13 +730,12 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
 // Cells of degree 16 to 255. They count in eight planes, process one word group after the other,
 // and compare all digits at once, without the queue.
 constexpr unsigned kWideCountPlanes = 8;
-template <int kVec, CellRule kRule, class Known>
+template <int kVec, CellRule kRule, class Tables>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
-                          const Known& known, std::uint32_t number, std::uint32_t* spins) {
+                          const Tables& tables, std::uint32_t number, std::uint32_t* spins) {
   std::uint32_t* own = spins + static_cast<std::size_t>(cells.slot[number]) * kVec;
   const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
-  const SharedItem shared(s.draw.seed_low, s.draw.seed_high, s.draw.stream, s.draw.step,
-                          cells.site[number]);
+  const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, cells.site[number]);
 #pragma unroll 1
   for (unsigned v = 0; v < kVec; ++v) {
     std::uint32_t plane[kWideCountPlanes] = {};
@@ -750,7 +755,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
     std::uint32_t undecided = draw_mask<kRule>(s, own[v], plane, kWideCountPlanes, warp);
     const std::uint32_t at_once = ~undecided;
     own[v] = kept<kRule>(s, own[v]) ^
-             (at_once | decide_any(s, shared, known.call_words[v], s.pack_index * kVec + v, plane,
+             (at_once | decide_any(s, shared, tables.call_words[v], s.pack_index * kVec + v, plane,
                                    kWideCountPlanes, warp.thresholds, warp.classes, 0, kAllCalls,
                                    undecided));
   }
@@ -764,8 +769,7 @@ __device__ void hub(const DeviceCells& cells, const DeviceWarp& warp, const Bloc
   const std::uint32_t* neighbour = cells.neighbour + warp.neighbour + number % 32;
   for (unsigned v = 0; v < kVec; ++v) {
     const std::uint32_t word_group = s.pack_index * kVec + v;
-    const Address at{static_cast<std::uint64_t>(s.draw.seed_high) << 32 | s.draw.seed_low,
-                     s.draw.group + v, s.draw.step};
+    const Address at{s.draw.seed, s.draw.group + v, s.draw.step};
     const std::uint32_t own = spins[slot * kVec + v];
     std::uint32_t flips = 0;
     for (unsigned r = 0; r < kReplicas; ++r) {
@@ -805,19 +809,19 @@ __device__ __forceinline__ std::uint32_t regular_place(const DeviceLattice& g, i
 
 // A modified cell of any degree, given by its index in the list; does nothing for padding. Must be
 // called by all lanes of a warp.
-template <int kVec, CellRule kRule, class Known>
+template <int kVec, CellRule kRule, class Tables>
 __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& cells,
-                                                            const BlockUpdate& s, Known& known,
+                                                            const BlockUpdate& s, Tables& tables,
                                                             std::uint32_t number,
                                                             std::uint32_t* spins) {
   const DeviceWarp warp = cells.warps[number / 32];
-  const auto digit = known.digits(s, warp);
+  const auto digit = tables.digits(s, warp);
   if (number % 32 >= warp.cells) return {};
   if (warp.degree < 1u << kPlanes) {
-    return modified_cell<kVec, kRule>(cells, warp, s, known, digit, number, spins);
+    return modified_cell<kVec, kRule>(cells, warp, s, tables, digit, number, spins);
   }
   if (warp.degree < 1u << kWideCountPlanes) {
-    wide_cell<kVec, kRule>(cells, warp, s, known, number, spins);
+    wide_cell<kVec, kRule>(cells, warp, s, tables, number, spins);
   } else {
     hub<kVec, kRule>(cells, warp, s, number, spins);
   }

@@ -64,8 +64,9 @@ struct Residence {
 };
 // Chooses the configuration for the current device. `most_modified`: [colours] largest number of
 // listed cells of a graph. `vec`: DeviceSweep::vec.
-Residence plan_residence(const DeviceLattice& lattice, std::span<const std::uint32_t> most_modified,
-                         std::uint32_t graphs, std::uint32_t word_groups, int vec);
+Residence choose_residence(const DeviceLattice& lattice,
+                           std::span<const std::uint32_t> most_modified, std::uint32_t graphs,
+                           std::uint32_t word_groups, int vec);
 
 // Makes the sweeps of steps sweep.step .. sweep.step + sweeps - 1.
 void launch_resident(const DeviceLattice& lattice, const DeviceCells& cells,

@@ -32,16 +32,16 @@ constexpr int most_classes(int dim, CellRule rule) {
 // Shared memory of a block, followed by its words. kClasses: classes of regular cells.
 template <int kVec, int kClasses>
 struct Common {
-  CallWords call_words[2][kVec][kAllCalls];  // by parity of the sweep
+  PhiloxCall call_words[2][kVec][kAllCalls];  // by parity of the sweep
   uint4 regular[kVec][kClasses][kQuickCalls];
 };
 
-// What the functions of local_cells.cuh need to decide the words of a warp. Words of cells with up
-// to kMaxOf classes may wait in the queue.
+// The tables by which the functions of local_cells.cuh decide the words of a warp. Words of cells
+// with up to kMaxOf classes may wait in the queue.
 template <int kVec, int kClasses, int kMaxOf>
-struct Known {
+struct SharedTables {
   static constexpr int kMax = kMaxOf;
-  const CallWords (&call_words)[kVec][kAllCalls];
+  const PhiloxCall (&call_words)[kVec][kAllCalls];
   const uint4 (&regular)[kVec][kClasses][kQuickCalls];
 
   __device__ __forceinline__ DigitsInMemory<kVec> digits(const BlockUpdate& s,
@@ -53,31 +53,31 @@ struct Known {
 // Computes the call words of one sweep with the last threads of the block.
 template <int kVec>
 __device__ __forceinline__ void make_calls(const BlockUpdate& s, std::uint32_t step,
-                                           CallWords (&calls)[kVec][kAllCalls]) {
+                                           PhiloxCall (&calls)[kVec][kAllCalls]) {
   const unsigned k = blockDim.x - 1 - threadIdx.x, v = k / kAllCalls, call = k % kAllCalls;
   if (k < kVec * kAllCalls) {
-    calls[v][call] = CallWords(s.draw.seed_low, s.draw.seed_high, s.draw.group + v, call, step);
+    calls[v][call] = PhiloxCall(s.draw.seed, s.draw.group + v, call, step);
   }
 }
 
 // Decides the last 32 waiting words, repeatedly while at least `least` are waiting.
-template <int kVec, class AnyKnown, class AnyQueue>
-__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const AnyKnown& known,
+template <int kVec, class Tables, class AnyQueue>
+__device__ __forceinline__ void decide_warp(const BlockUpdate& s, const Tables& tables,
                                             const AnyQueue& queue, unsigned& waiting,
                                             unsigned least, std::uint32_t* spins) {
   if (waiting < least) return;
   __syncwarp();
   do {
     const unsigned first = waiting > 32 ? waiting - 32 : 0, q = first + threadIdx.x % 32;
-    if (q < waiting) decide_any_waiting<kVec>(s, queue, known.call_words, q, spins);
+    if (q < waiting) decide_any_waiting<kVec>(s, queue, tables.call_words, q, spins);
     waiting = first;
   } while (waiting >= least);
   __syncwarp();
 }
 
 // Appends words to the queue of the warp, which has room for 32 more.
-template <int kVec, class AnyKnown, class AnyQueue>
-__device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& known,
+template <int kVec, class Tables, class AnyQueue>
+__device__ __forceinline__ void queue_up(const BlockUpdate& s, const Tables& tables,
                                          const OpenCell<kVec>& cell, AnyQueue& queue,
                                          unsigned& waiting, std::uint32_t* spins) {
   const unsigned before = (1u << threadIdx.x % 32) - 1;
@@ -88,13 +88,13 @@ __device__ __forceinline__ void queue_up(const BlockUpdate& s, const AnyKnown& k
       queue.put(waiting + static_cast<unsigned>(__popc(lanes & before)), cell, v);
     }
     waiting += static_cast<unsigned>(__popc(lanes));
-    decide_warp<kVec>(s, known, queue, waiting, 32, spins);
+    decide_warp<kVec>(s, tables, queue, waiting, 32, spins);
   }
 }
 
-template <int kDim, int kVec, CellRule kRule, bool kSigned, class AnyKnown, class AnyQueue>
+template <int kDim, int kVec, CellRule kRule, bool kSigned, class Tables, class AnyQueue>
 __device__ __forceinline__ void update_colour(const DeviceLattice& g, const DeviceCells& cells,
-                                              const BlockUpdate& s, const AnyKnown& known,
+                                              const BlockUpdate& s, const Tables& tables,
                                               unsigned colour, AnyQueue& queue,
                                               std::uint32_t* spins) {
   const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
@@ -105,18 +105,18 @@ __device__ __forceinline__ void update_colour(const DeviceLattice& g, const Devi
   for (std::uint32_t task = threadIdx.x / 32; task < modified + regular; task += warps) {
     OpenCell<kVec> open;
     if (task < modified) {
-      open = any_modified_cell<kVec, kRule>(cells, s, known, first + task * 32 + lane, spins);
+      open = any_modified_cell<kVec, kRule>(cells, s, tables, first + task * 32 + lane, spins);
     } else if constexpr (kDim > 0) {
       const std::uint32_t i =
           regular_place(g, static_cast<int>(colour), (task - modified) * 32 + lane);
       if (i != kNoPlace) {
-        open = regular_cell<kDim, kVec, kRule, kSigned>(g, s, known, static_cast<int>(colour), i,
+        open = regular_cell<kDim, kVec, kRule, kSigned>(g, s, tables, static_cast<int>(colour), i,
                                                         spins);
       }
     }
-    queue_up(s, known, open, queue, waiting, spins);
+    queue_up(s, tables, open, queue, waiting, spins);
   }
-  decide_warp<kVec>(s, known, queue, waiting, 1, spins);
+  decide_warp<kVec>(s, tables, queue, waiting, 1, spins);
 }
 
 template <int kDim, int kVec, CellRule kRule, bool kSigned>
@@ -144,9 +144,9 @@ __global__ void __launch_bounds__(kMaxWarps * 32)
   for (std::uint32_t n = 0; n < sweeps; ++n) {
     s.draw.step = step + n;
     make_calls<kVec>(s, step + n + 1, common.call_words[(n + 1) % 2]);
-    const Known<kVec, kClasses, kMax> known{common.call_words[n % 2], common.regular};
+    const SharedTables<kVec, kClasses, kMax> tables{common.call_words[n % 2], common.regular};
     for (unsigned colour = 0; colour < cells.colours; ++colour) {
-      update_colour<kDim, kVec, kRule, kSigned>(g, cells, s, known, colour,
+      update_colour<kDim, kVec, kRule, kSigned>(g, cells, s, tables, colour,
                                                 queues[threadIdx.x / 32], words);
       __syncthreads();
     }
@@ -154,18 +154,6 @@ __global__ void __launch_bounds__(kMaxWarps * 32)
   for (std::uint32_t slot = threadIdx.x; slot < g.words; slot += blockDim.x) {
     store<kVec>(far + slot * vec, load<kVec>(words + slot * kVec));
   }
-}
-
-struct Device {
-  int multiprocessors = 0, shared = 0;  // bytes of shared memory available to a block
-};
-Device device_now() {
-  int device = 0;
-  Device now;
-  check_cuda(cudaGetDevice(&device));
-  check_cuda(cudaDeviceGetAttribute(&now.multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  check_cuda(cudaDeviceGetAttribute(&now.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return now;
 }
 
 template <int kDim, int kVec, CellRule kRule, bool kSigned>
@@ -205,16 +193,18 @@ double launches_time(std::uint64_t word_groups, std::uint64_t multiprocessors, u
 
 }  // namespace
 
-Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> most_modified,
-                         std::uint32_t graphs, std::uint32_t word_groups, int vec) {
+Residence choose_residence(const DeviceLattice& g, std::span<const std::uint32_t> most_modified,
+                           std::uint32_t graphs, std::uint32_t word_groups, int vec) {
   unsigned tasks = 1;
   for (std::size_t c = 0; c < most_modified.size(); ++c) {
     const std::uint32_t regular = g.dim == 0 ? 0 : g.regular_most[c];
     tasks = std::max(tasks, (most_modified[c] + 31) / 32 + (regular + 31) / 32);
   }
   const unsigned warps = std::min(kMaxWarps, tasks);
-  const Device device = device_now();
-  const auto multiprocessors = static_cast<std::uint64_t>(device.multiprocessors);
+  const auto multiprocessors =
+      static_cast<std::uint64_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const auto most_shared =
+      static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   const std::uint64_t all = std::uint64_t{graphs} * word_groups;
   Residence best;
   double least = launches_time(all, multiprocessors, tasks);
@@ -223,7 +213,7 @@ Residence plan_residence(const DeviceLattice& g, std::span<const std::uint32_t> 
     with_few(each, [&]<int kVec>() { bytes = shared_bytes<kVec>(g.words, warps); });
     const double time =
         resident_time(all / static_cast<unsigned>(each), multiprocessors, tasks, warps, each);
-    if (bytes > static_cast<std::size_t>(device.shared) || time >= least) continue;
+    if (bytes > most_shared || time >= least) continue;
     best = {each, warps * 32, bytes};
     least = time;
   }

@@ -113,33 +113,10 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, bool with_sign
   counter.flush();
 }
 
-template <int kDim>
-void count_by_table(const Layout& layout, const std::uint32_t* spins, bool with_signs,
-                    std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
-  const D32 d;
-  constexpr int kDegree = 2 * kDim;
-  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
-  const auto half = static_cast<std::uint32_t>(layout.sites / 2);
-  BitPositionCounter counter(sums);
-  for (std::uint32_t i = first * kGuard; i < last * kGuard && i < half; i += lanes) {
-    const V32 own = hn::LoadU(d, spins + layout.colour_base[0] + i);
-    const auto real = hn::FirstN(d, std::min(half - i, lanes));
-    V32 x[kDegree];
-    for (std::size_t k = 0; k < kDegree; ++k) {
-      x[k] = hn::Xor(own, gather(spins, layout.table[0].data() + k * layout.table_stride, i));
-    }
-    if (with_signs) invert<kDegree>(layout.sign[0].data() + i, x);
-    for (V32& word : x) word = hn::IfThenElseZero(real, word);
-    counter.add(Planes<kDegree>(x));
-  }
-  counter.flush();
-}
-
 void CountLattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                   std::uint32_t first, std::uint32_t last, ReplicaSums& sums) {
   with_lattice_dim(layout.lattice.dim, [&]<int kDim>() {
-    (layout.by_table ? count_by_table<kDim> : count_rows<kDim>)(layout, spins, with_signs, first,
-                                                                last, sums);
+    count_rows<kDim>(layout, spins, with_signs, first, last, sums);
   });
 }
 

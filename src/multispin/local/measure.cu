@@ -9,6 +9,7 @@
 #include "src/cuda/bits.cuh"
 #include "src/cuda/launch.hpp"
 #include "src/multispin/local/measure_cuda.hpp"
+#include "src/multispin/rules.hpp"
 #include "src/multispin/words.cuh"
 
 namespace rewise::multispin {
@@ -24,7 +25,7 @@ constexpr unsigned kBlocks = 512;  // enough to fill a device
 constexpr int bit_width(unsigned n) { return n == 0 ? 0 : 1 + bit_width(n / 2); }
 
 // The division of work between the blocks of a launch.
-struct WalkPlan {
+struct WalkDivision {
   unsigned steps;  // steps of a walk
   unsigned walks;  // consecutive walks of `steps` rows per line
   unsigned lattice_blocks;
@@ -116,11 +117,12 @@ __device__ __forceinline__ void walk(unsigned steps, const Step& step, const Clo
 // One row, or a graph without a lattice: places at distances of kThreads / kParts.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<kVec, kParts>& words,
-                                           const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
+                                           const WalkDivision& division,
+                                           Tallies<kDim, kVec>& tallies) {
   constexpr unsigned kStride = kThreads / kParts;
   const std::uint32_t end = kDim == 0 ? g.sites : g.half_row;
-  std::uint32_t h = blockIdx.x * plan.steps * kStride + threadIdx.x / kParts;
-  const unsigned steps = h < end ? min(plan.steps, (end - h + kStride - 1) / kStride) : 0;
+  std::uint32_t h = blockIdx.x * division.steps * kStride + threadIdx.x / kParts;
+  const unsigned steps = h < end ? min(division.steps, (end - h + kStride - 1) / kStride) : 0;
   const auto step = [&](unsigned n, bool) {
     const GroupWords<kVec> first = load<kVec>(words.at(g.colour_base[0] + h));
     if constexpr (kDim == 0) {
@@ -140,11 +142,12 @@ __device__ __forceinline__ void walk_along(const DeviceLattice& g, const Words<k
 // has the other colour in the next row of any direction.
 template <int kDim, int kVec, int kParts, bool kSigned>
 __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kVec, kParts>& words,
-                                          const WalkPlan& plan, Tallies<kDim, kVec>& tallies) {
+                                          const WalkDivision& division,
+                                          Tallies<kDim, kVec>& tallies) {
   const std::uint32_t column = (blockIdx.x * kThreads + threadIdx.x) / kParts;
   const std::uint32_t which = column / g.half_row, h = column % g.half_row;
-  const std::uint32_t y = which % plan.walks * plan.steps;
-  const std::uint32_t row = which / plan.walks * g.extent1 + y;
+  const std::uint32_t y = which % division.walks * division.steps;
+  const std::uint32_t row = which / division.walks * g.extent[1] + y;
   if (row >= g.rows) return;
   unsigned odd = g.row_parity[row];
   std::uint32_t place = row * g.half_row + h;
@@ -152,7 +155,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
   const std::uint32_t* at_second = words.at(g.colour_base[1 - odd] + place);
   // Distances to other places, in words.
   const std::ptrdiff_t line = words.kSide * g.half_row;
-  const std::ptrdiff_t back = line * (1 - static_cast<std::ptrdiff_t>(g.extent1));
+  const std::ptrdiff_t back = line * (1 - static_cast<std::ptrdiff_t>(g.extent[1]));
   const std::ptrdiff_t after = h + 1 == g.half_row ? words.kSide - line : words.kSide;
   std::ptrdiff_t far[kDim]{};
 #pragma unroll
@@ -160,7 +163,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     const std::uint32_t to = g.row_neighbour[row * (2 * (kDim - 1)) + 2 * (d - 1)];
     far[d] = line * (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(row));
   }
-  const bool to_end = y + plan.steps >= g.extent1;
+  const bool to_end = y + division.steps >= g.extent[1];
   GroupWords<kVec> first = load<kVec>(at_first), second = load<kVec>(at_second);
   const auto step = [&](unsigned n, bool last) {
     const std::ptrdiff_t on = last && to_end ? back : line;
@@ -186,7 +189,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
     first = on_first;
     second = on_second;
   };
-  walk(min(plan.steps, g.extent1 - y), step,
+  walk(min(division.steps, g.extent[1] - y), step,
        [&](unsigned n) { tallies.close(2 * kDim * n, 2 * n); });
 }
 
@@ -264,21 +267,21 @@ __device__ __forceinline__ void count_pairs(const DevicePairs& pairs,
 template <int kDim, int kVec, int kParts, bool kSigned>
 __global__ void __launch_bounds__(kThreads)
     count(const __grid_constant__ DeviceLattice g, const __grid_constant__ DeviceMeasurement m,
-          const __grid_constant__ WalkPlan plan) {
+          const __grid_constant__ WalkDivision division) {
   const std::size_t which = std::size_t{blockIdx.z} * gridDim.y + blockIdx.y;
   const Words<kVec, kParts> words{m.spins + which * g.words * (kVec * kParts) +
                                   threadIdx.x % kParts * kVec};
   Tallies<kDim, kVec> tallies;
   bool removed = false;
-  if (blockIdx.x >= plan.lattice_blocks) {
-    const unsigned block = blockIdx.x - plan.lattice_blocks;
-    removed = block < plan.pair_blocks;
+  if (blockIdx.x >= division.lattice_blocks) {
+    const unsigned block = blockIdx.x - division.lattice_blocks;
+    removed = block < division.pair_blocks;
     count_pairs<kDim, kVec, kParts, kSigned>(m.pairs[removed ? 0 : 1], words,
-                                             block % plan.pair_blocks, tallies);
+                                             block % division.pair_blocks, tallies);
   } else if constexpr (kDim < 2) {
-    walk_along<kDim, kVec, kParts, kSigned>(g, words, plan, tallies);
+    walk_along<kDim, kVec, kParts, kSigned>(g, words, division, tallies);
   } else {
-    walk_rows<kDim, kVec, kParts, kSigned>(g, words, plan, tallies);
+    walk_rows<kDim, kVec, kParts, kSigned>(g, words, division, tallies);
   }
   const std::size_t replica = which * (kVec * kParts) * kReplicas;
   add_up<kDim, kVec, kParts>(tallies, removed, m.disagreeing + replica, m.up + replica);
@@ -292,18 +295,18 @@ unsigned blocks_of(std::uint64_t items, unsigned per) {
 constexpr int parts_of(int vec) { return vec == 8 ? 4 : vec >= 4 ? 2 : 1; }
 
 // Chooses the longest walks that still give enough blocks to fill the device.
-WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
+WalkDivision divide_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned parts) {
   const unsigned stride = kThreads / parts;
   const unsigned rows = m.graphs * m.word_groups / static_cast<unsigned>(m.vec);
-  WalkPlan s{};
+  WalkDivision s{};
   s.steps = kLongest;
   for (;; s.steps /= 2) {
     if (g.dim < 2) {
       s.lattice_blocks = blocks_of(g.dim == 0 ? g.sites : g.half_row, s.steps * stride);
     } else {
-      s.walks = blocks_of(g.extent1, s.steps);
+      s.walks = blocks_of(g.extent[1], s.steps);
       s.lattice_blocks =
-          blocks_of(std::uint64_t{g.rows / g.extent1} * s.walks * g.half_row, stride);
+          blocks_of(std::uint64_t{g.rows / g.extent[1]} * s.walks * g.half_row, stride);
     }
     if (s.steps == kGroup || std::uint64_t{s.lattice_blocks} * rows >= kBlocks) break;
   }
@@ -311,38 +314,31 @@ WalkPlan plan_walks(const DeviceLattice& g, const DeviceMeasurement& m, unsigned
   return s;
 }
 
-__global__ void make_products(const std::uint32_t* spins, std::uint32_t* products,
-                              std::size_t words) {
+__global__ void change_words(const __grid_constant__ DeviceChange change,
+                             const std::uint32_t* spins, std::uint32_t* changed) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < words) products[i] = spins[i] ^ spins[i] >> 1;
-}
-
-__global__ void apply_mask(const __grid_constant__ DeviceMasking plan, const std::uint32_t* spins,
-                           std::uint32_t* masked) {
-  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= plan.words) return;
-  const auto slot = static_cast<std::uint32_t>(i / static_cast<unsigned>(plan.vec) % plan.slots);
-  const std::uint32_t mask = plan.mask == nullptr
-                                 ? (slot >= plan.second ? ~0u : 0u)
-                                 : plan.mask[i / plan.graph_words * plan.slots + slot];
-  masked[i] = spins[i] ^ mask;
+  if (i >= change.words) return;
+  const auto slot =
+      static_cast<std::uint32_t>(i / static_cast<unsigned>(change.vec) % change.slots);
+  std::uint32_t mask = spins[i] >> 1;
+  if (change.kind == DeviceChange::Kind::mask) {
+    mask = change.mask[i / change.graph_words * change.slots + slot];
+  } else if (change.kind == DeviceChange::Kind::second_sublattice) {
+    mask = slot >= change.second ? ~0u : 0u;
+  }
+  changed[i] = spins[i] ^ mask;
 }
 
 }  // namespace
 
-void launch_masked(const DeviceMasking& plan, const std::uint32_t* spins, std::uint32_t* masked,
+void launch_change(const DeviceChange& change, const std::uint32_t* spins, std::uint32_t* changed,
                    cudaStream_t stream) {
-  launch(apply_mask, cover(plan.words), stream, plan, spins, masked);
-}
-
-void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
-                     cudaStream_t stream) {
-  launch(make_products, cover(words), stream, spins, products, words);
+  launch(change_words, cover(change.words), stream, change, spins, changed);
 }
 
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream) {
-  const WalkPlan plan = plan_walks(g, m, static_cast<unsigned>(parts_of(m.vec)));
-  LaunchShape shape{plan.lattice_blocks + 2 * plan.pair_blocks, kThreads};
+  const WalkDivision division = divide_walks(g, m, static_cast<unsigned>(parts_of(m.vec)));
+  LaunchShape shape{division.lattice_blocks + 2 * division.pair_blocks, kThreads};
   shape.blocks_y = m.word_groups / static_cast<unsigned>(m.vec);
   shape.blocks_z = m.graphs;
   with_dim(g.dim, [&]<int kDim>() {
@@ -350,7 +346,7 @@ void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStre
       constexpr int kParts = parts_of(kVec);
       launch(m.with_signs ? count<kDim, kVec / kParts, kParts, true>
                           : count<kDim, kVec / kParts, kParts, false>,
-             shape, stream, g, m, plan);
+             shape, stream, g, m, division);
     });
   });
 }

@@ -19,8 +19,7 @@ void count_bits(const std::uint32_t* words, std::uint64_t first, std::uint64_t l
                 ReplicaSums& sums);
 
 // Adds, per replica, the number of unsatisfied lattice bonds (as if none were rewired) that start
-// in rows [first, last) of colour 0. With layout.by_table, `first` and `last` number vectors of
-// kGuard words instead of rows. If not `with_signs`, all couplings count as 1.
+// in rows [first, last) of colour 0. If not `with_signs`, all couplings count as 1.
 void count_unsatisfied_lattice(const Layout& layout, const std::uint32_t* spins, bool with_signs,
                                std::uint32_t first, std::uint32_t last, ReplicaSums& sums);
 

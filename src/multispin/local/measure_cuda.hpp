@@ -32,21 +32,19 @@ struct DeviceMeasurement {
   unsigned long long* up = nullptr;           // likewise
 };
 
-// Sets products[i] = spins[i] ^ spins[i] >> 1 for all words. Bit 2k is then set if the product of
-// the spins of replicas 2k and 2k + 1 is -1.
-void launch_products(const std::uint32_t* spins, std::uint32_t* products, std::size_t words,
-                     cudaStream_t stream);
-
-// Copies the words of graphs, XORed with a mask or, without one, inverted on the second sublattice.
-struct DeviceMasking {
+// Copies the words of graphs, changed for a measurement: each word is XORed with its neighbour bit,
+// w ^ w >> 1, so that bit 2k is set if the product of the spins of replicas 2k and 2k + 1 is -1; or
+// with a mask; or it is inverted on the second sublattice.
+struct DeviceChange {
+  enum class Kind { products, mask, second_sublattice } kind = Kind::products;
   std::size_t words = 0;        // in all
   std::size_t graph_words = 0;  // of a graph
   std::uint32_t slots = 0;      // of a word group
   int vec = 1;
   const std::uint32_t* mask = nullptr;  // [graphs][slots] ~0 or 0
-  std::uint32_t second = 0;             // without a mask: the first slot of the second sublattice
+  std::uint32_t second = 0;             // the first slot of the second sublattice
 };
-void launch_masked(const DeviceMasking& plan, const std::uint32_t* spins, std::uint32_t* masked,
+void launch_change(const DeviceChange& change, const std::uint32_t* spins, std::uint32_t* changed,
                    cudaStream_t stream);
 
 // Adds the number of unsatisfied bonds to disagreeing[word group * 32 + r] and the number of up

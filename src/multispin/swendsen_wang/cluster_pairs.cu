@@ -128,9 +128,7 @@ __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const LabelA
                                          const PairTile& at, LocalPairs& local) {
   constexpr unsigned kRows = kLabelRows / kPairWarps;
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const std::uint32_t extent[4] = {g.lattice.extent0, g.lattice.extent1, g.lattice.extent2,
-                                   g.lattice.extent3};
-  const LabelTile<kDim> tile(extent, g.along, at.tile);
+  const LabelTile<kDim> tile(g.lattice.extent, g.along, at.tile);
   const std::uint16_t *a = at.labels(run, 0), *b = at.labels(run, 1);
   std::uint32_t both[kRows];
 #pragma unroll
@@ -140,7 +138,8 @@ __device__ __forceinline__ void add_runs(const DeviceLabelTiles& g, const LabelA
   }
 #pragma unroll
   for (unsigned k = 0; k < kRows; ++k) {
-    const std::uint32_t count = tile.row(extent, g.lattice.sites, warp + k * kPairWarps).count;
+    const std::uint32_t count =
+        tile.row(g.lattice.extent, g.lattice.sites, warp + k * kPairWarps).count;
     if (lane < count) both[k] = local.both(both[k] >> 16, both[k] & 0xFFFFu);
     const std::uint32_t before = __shfl_up_sync(~0u, both[k], 1);
     const bool starts = lane < count && (lane == 0 || before != both[k]);

@@ -21,7 +21,7 @@ struct TileWeights {
   void lay(const Graph& graph, const DeviceLabelTiles& tiles) {
     with_dim(graph.lattice().dim, [&]<int kDim>() {
       const auto spot_of = [&](const KeptEnds& w) {
-        return label_spot<kDim>(graph.lattice(), tiles.along, w.site);
+        return LabelTile<kDim>::place_of(graph.lattice().extent, tiles.along, w.site);
       };
       first.assign(tiles.count + 1, 0);
       list.resize(graph.kept_ends().size());
@@ -69,7 +69,7 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
   tiles_.count = 1;
   for (int k = 0; k < std::max(dim, 1); ++k) {
     const std::uint64_t extent = dim < 2 ? layout.sites : layout.lattice.extent[unsigned(k)];
-    tiles_.along[k] = label_tiles(dim, k, extent);
+    tiles_.along[k] = tiles_along(dim, k, extent, kLabelRows);
     tiles_.count *= tiles_.along[k];
   }
   lay_weights(engines, stream);
@@ -79,60 +79,42 @@ void SwendsenWangBatch::lay_graphs(std::span<const EngineView> engines, cudaStre
     check_bond_numbers(e.graph, "Swendsen-Wang");
     listed_count.push_back(static_cast<std::uint32_t>(e.layout.rewired.count));
     for (std::uint32_t k = 0; k < e.word_groups; ++k) {
-      threshold.push_back(static_cast<std::uint32_t>(e.bond[k / e.groups]));
-      ghost.push_back(e.ghost[k / e.groups]);
+      threshold.push_back(static_cast<std::uint32_t>(e.rules_of(k).bond));
+      ghost.push_back(e.rules_of(k).ghost);
     }
   }
-  using Words = DeviceBuffer<std::uint32_t>;
-  listed_count_ = Words(std::span<const std::uint32_t>(listed_count), stream);
-  threshold_ = Words(std::span<const std::uint32_t>(threshold), stream);
+  using Word = std::uint32_t;
+  tiles_.listed_count = tables_.upload(listed_count, stream);
+  run_.threshold = tables_.upload(threshold, stream);
   if (ghost.front().any) {
     if (layout.sites >= kFree / 2) {
       throw Error(ExitCode::usage,
                   fmt::format("{} sites are too many for cluster updates in a field (below 2^30)",
                               layout.sites));
     }
-    ghost_ = DeviceBuffer<GhostBonds>(std::span<const GhostBonds>(ghost), stream);
+    run_.ghost = tables_.upload(ghost, stream);
   }
   const BondsOnDevice bonds(engines, graphs_, stream);
-  const std::size_t graphs = engines.size(), count = tiles_.count;
+  const std::size_t graphs = engines.size(), count = tiles_.count,
+                    rows = graphs * count * kLabelRows;
+  const auto directions = static_cast<std::size_t>(dim);
   tiles_.listed_most = bonds.view().rewired_most;
-  bonds_ = Words(graphs * count * static_cast<unsigned>(dim) * kLabelRows);
+  tiles_.bonds = tables_.make<Word>(rows * directions);
   run_.signs = layout.has_signs;
-  const bool signs = layout.has_signs && dim > 0 && !is_houdayer();
-  if (signs) negative_ = Words(bonds_.size());
-  node_first_ = Words(graphs * (count + 1));
-  ends_first_ = Words(graphs * (count + 1));
-  listed_ = DeviceBuffer<LabelBond>(graphs * tiles_.listed_most);
-  ends_ = DeviceBuffer<ListedBondEnds>(graphs * tiles_.listed_most);
-  tile_ends_ = DeviceBuffer<TileBondEnd>(graphs * 2 * tiles_.listed_most);
-  Words nodes(graphs), open(graphs * count * kLabelRows), cursor(graphs * count);
-  open.clear(stream);
-  cursor.clear(stream);
-  LabelTables tables;
-  tables.bonds = bonds.view();
-  std::copy_n(tiles_.along, 4, tables.along);
-  tables.count = tiles_.count;
-  tables.bond_words = bonds_.data();
-  if (signs) tables.negative = negative_.data();
-  tables.node_first = node_first_.data();
-  tables.listed = listed_.data();
-  tables.ends = ends_.data();
-  tables.tile_ends = tile_ends_.data();
-  tables.ends_first = ends_first_.data();
-  tables.nodes = nodes.data();
-  tables.open = open.data();
-  tables.cursor = cursor.data();
-  launch_label_tables(tables, stream);
+  if (layout.has_signs && dim > 0 && !is_houdayer()) {
+    tiles_.negative = tables_.make<Word>(rows * directions);
+  }
+  tiles_.node_first = tables_.make<Word>(graphs * (count + 1));
+  tiles_.ends_first = tables_.make<Word>(graphs * (count + 1));
+  tiles_.listed = tables_.make<LabelBond>(graphs * tiles_.listed_most);
+  tiles_.ends = tables_.make<ListedBondEnds>(graphs * tiles_.listed_most);
+  tiles_.tile_ends = tables_.make<TileBondEnd>(graphs * 2 * tiles_.listed_most);
+  DeviceArrays scratch;
+  DeviceBuffer<Word> nodes(graphs);
+  launch_label_tables({bonds.view(), tiles_, nodes.data(), scratch.make_zero<Word>(rows, stream),
+                       scratch.make_zero<Word>(graphs * count, stream)},
+                      stream);
   tiles_.nodes_most = std::ranges::max(nodes.to_host(stream));
-  tiles_.bonds = bonds_.data();
-  tiles_.negative = tables.negative;
-  tiles_.node_first = node_first_.data();
-  tiles_.listed_count = listed_count_.data();
-  tiles_.listed = listed_.data();
-  tiles_.ends = ends_.data();
-  tiles_.tile_ends = tile_ends_.data();
-  tiles_.ends_first = ends_first_.data();
 }
 
 void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStream_t stream) {
@@ -146,18 +128,16 @@ void SwendsenWangBatch::lay_weights(std::span<const EngineView> engines, cudaStr
     hosts[k].lay(engines[k].graph, tiles_);
     hosts[k].list.resize(most);
   });
-  weight_first_ = joined(hosts, &TileWeights::first, stream);
-  weights_ = joined(hosts, &TileWeights::list, stream);
   tiles_.weights_most = static_cast<std::uint32_t>(most);
-  tiles_.weight_first = weight_first_.data();
-  tiles_.weights = weights_.data();
+  tiles_.weight_first = tables_.keep(joined(hosts, &TileWeights::first, stream));
+  tiles_.weights = tables_.keep(joined(hosts, &TileWeights::list, stream));
 }
 
 void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = word_group_bytes(tiles_, weighted_, !ghost_.empty()),
+  const std::uint64_t each = word_group_bytes(tiles_, weighted_, run_.ghost != nullptr),
                       driver = 64ull << 20;
   const std::size_t free = free_device_memory();
   if (has_pairs_) {
@@ -180,66 +160,47 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
                     is_houdayer() ? "Houdayer move" : "Swendsen-Wang update", graphs_.sites(),
                     gib(free), is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
   }
+  run_.houdayer = is_houdayer();
+  run_.vec = graphs_.vec();
   // Other processes may have allocated memory since free_device_memory(): then the update processes
   // fewer word groups at a time.
   for (bool made = false; !made;) {
     try {
-      take_memory();
+      take_memory(stream);
       made = true;
     } catch (const DeviceMemoryShort&) {
       if (group_ == 1 && pairs_.at_once <= 1) throw;
+      check_cuda(cudaStreamSynchronize(stream), "clearing");
       group_ = (group_ + 1) / 2;
       pairs_.at_once = (pairs_.at_once + 1) / 2;
     }
   }
-  label_.clear(stream);
-  sums_.clear(stream);
-  slots_.clear(stream);
-  pairs_.slots = slots_.data();
-  pairs_.used = used_slots_.data();
-  pairs_.count = used_count_.data();
-  run_.houdayer = is_houdayer();
-  run_.threshold = threshold_.data();
-  run_.ghost = ghost_.data();
-  run_.vec = graphs_.vec();
-  run_.masks = masks_.data();
-  run_.label = label_.data();
-  run_.nodes = nodes_.data();
-  run_.parent = parent_.data();
-  run_.key = key_.data();
-  run_.size = size_.data();
-  run_.weight = weighted_ ? weight_.data() : nullptr;
-  run_.listed_open = listed_open_.data();
-  run_.sums = sums_.data();
   check_cuda(cudaStreamSynchronize(stream), "clearing");
 }
 
 // Allocates the working memory of group_ word groups.
-void SwendsenWangBatch::take_memory() {
-  using Words = DeviceBuffer<std::uint32_t>;
-  for (Words* words :
-       {&masks_, &nodes_, &parent_, &key_, &size_, &weight_, &listed_open_, &used_slots_}) {
-    *words = Words();
-  }
-  label_ = {};
-  slots_ = {};
+void SwendsenWangBatch::take_memory(cudaStream_t stream) {
+  using Word = std::uint32_t;
+  working_.clear();
   const std::size_t items = std::size_t{group_} * tiles_.count;
+  const std::size_t nodes = std::size_t{group_} * 32 * tiles_.nodes_most;
   const std::size_t masks =
-      masks_per_tile(tiles_.lattice.dim, tiles_.listed_most > 0, !ghost_.empty());
-  masks_ = Words(items * masks * kLabelTileSites);
-  label_ = DeviceBuffer<std::uint16_t>(items * 32 * kLabelTileSites);
-  nodes_ = Words(items * 32);
-  parent_ = Words(std::size_t{group_} * 32 * tiles_.nodes_most);
-  key_ = Words(parent_.size());
-  size_ = Words(parent_.size());
+      masks_per_tile(tiles_.lattice.dim, tiles_.listed_most > 0, run_.ghost != nullptr);
+  run_.masks = working_.make<Word>(items * masks * kLabelTileSites);
+  run_.label = working_.make_zero<std::uint16_t>(items * 32 * kLabelTileSites, stream);
+  run_.nodes = working_.make<Word>(items * 32);
+  run_.parent = working_.make<Word>(nodes);
+  run_.key = working_.make<Word>(nodes);
+  run_.size = working_.make<Word>(nodes);
   // At least one word, even if no bond leaves a tile: a non-null pointer means that sites have
   // weights.
-  if (weighted_) weight_ = Words(std::max<std::size_t>(parent_.size(), 1));
-  listed_open_ = Words(std::size_t{group_} * tiles_.listed_most);
-  sums_ = DeviceBuffer<LabelSums>(std::size_t{group_} * 32);
-  slots_ = DeviceBuffer<PairSlot>(std::size_t{pairs_.at_once} * graphs_.sites());
-  used_slots_ = Words(slots_.size());
-  used_count_ = Words(pairs_.at_once);
+  if (weighted_) run_.weight = working_.make<Word>(std::max<std::size_t>(nodes, 1));
+  run_.listed_open = working_.make<Word>(std::size_t{group_} * tiles_.listed_most);
+  run_.sums = working_.make_zero<LabelSums>(std::size_t{group_} * 32, stream);
+  const std::size_t slots = std::size_t{pairs_.at_once} * graphs_.sites();
+  pairs_.slots = working_.make_zero<PairSlot>(slots, stream);
+  pairs_.used = working_.make<Word>(slots);
+  pairs_.count = working_.make<Word>(pairs_.at_once);
 }
 
 std::uint64_t SwendsenWangBatch::bytes_of_pairs() const {
@@ -249,7 +210,7 @@ std::uint64_t SwendsenWangBatch::bytes_of_pairs() const {
 std::uint32_t SwendsenWangBatch::launches() const {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   const std::uint32_t own =
-      (tiles_.listed_most > 0 ? 9 : 6) - (is_houdayer() ? 1 : 0) + (ghost_.empty() ? 0 : 1);
+      (tiles_.listed_most > 0 ? 9 : 6) - (is_houdayer() ? 1 : 0) + (run_.ghost == nullptr ? 0 : 1);
   return (all + group_ - 1) / group_ *
          (own + (has_pairs_ ? pair_launches(group_, pairs_.at_once) : 0));
 }
@@ -295,7 +256,12 @@ void SwendsenWangBatch::queue(const GraphRange& range, const std::uint32_t* firs
     run.word_groups = std::min(group_, all - first);
     for (std::uint32_t u = 0; u < updates; ++u) {
       run.step = step + u;
-      launch_swendsen_wang(tiles, run, has_pairs_ ? &pairs : nullptr, stream);
+      launch_bond_draws(tiles, run, stream);
+      launch_tile_labels(tiles, run, stream);
+      launch_tile_joins(tiles, run, stream);
+      launch_node_roots(tiles, run, stream);
+      if (has_pairs_) launch_cluster_pairs(tiles, run, pairs, stream);
+      launch_label_flips(tiles, run, stream);
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 #include "src/multispin/device_graphs.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/cluster_pairs_cuda.hpp"
@@ -40,7 +40,7 @@ class SwendsenWangBatch {
   void lay_weights(std::span<const EngineView> engines, cudaStream_t stream);
   void make_room(int device, cudaStream_t stream);
   std::uint64_t bytes_of_pairs() const;
-  void take_memory();
+  void take_memory(cudaStream_t stream);
 
   bool is_houdayer() const { return move_ == ClusterMove::houdayer; }
 
@@ -50,18 +50,9 @@ class SwendsenWangBatch {
   LabelArgs run_;
   DeviceClusterPairs pairs_;
   std::uint32_t group_ = 0;
-  bool weighted_ = false;   // at least one of the graphs
-  bool has_pairs_ = false;  // sums over pairs of clusters
-  DeviceBuffer<std::uint32_t> bonds_, negative_, node_first_, listed_count_, threshold_, masks_,
-      nodes_, parent_, key_, size_, weight_, listed_open_, ends_first_, weight_first_, weights_,
-      used_slots_, used_count_;
-  DeviceBuffer<GhostBonds> ghost_;
-  DeviceBuffer<std::uint16_t> label_;
-  DeviceBuffer<LabelBond> listed_;
-  DeviceBuffer<ListedBondEnds> ends_;
-  DeviceBuffer<TileBondEnd> tile_ends_;
-  DeviceBuffer<LabelSums> sums_;
-  DeviceBuffer<PairSlot> slots_;
+  bool weighted_ = false;          // at least one of the graphs
+  bool has_pairs_ = false;         // sums over pairs of clusters
+  DeviceArrays tables_, working_;  // to which tiles_, run_ and pairs_ point
   DeviceBuffer<unsigned long long> totals_;
 };
 

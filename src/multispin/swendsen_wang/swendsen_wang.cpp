@@ -12,7 +12,7 @@
 
 #include "src/label/run_flips-inl.hpp"
 #include "src/label/runs-inl.hpp"
-#include "src/multispin/wolff/planes-inl.hpp"
+#include "src/multispin/local/count-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
@@ -84,7 +84,7 @@ HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint3
 
 // The mask of replicas in which both ends of a bond agree. `differ`: the mask of those in which
 // they differ. Houdayer moves: the products q_i at both ends agree; only the bits of the first
-// replicas of the couples are valid.
+// replicas of Houdayer pairs are valid.
 HWY_INLINE std::uint32_t agreeing(ClusterMove move, std::uint32_t differ) {
   return ~(move == ClusterMove::houdayer ? differ ^ differ >> kPartnerDistance : differ);
 }
@@ -102,8 +102,8 @@ HWY_INLINE void draw_bound(const Geometry& g, const GhostBonds& ghost, const Cal
   turn(g, bound, g.dim + 1, w, planes);
 }
 
-// Houdayer moves in a field: clears the flip bits of sites where the spins of a couple are equal
-// (q_i = 1), because only clusters of q_i = -1 flip.
+// Houdayer moves in a field: clears the flip bits of sites where the spins of a Houdayer pair are
+// equal (q_i = 1), because only clusters of q_i = -1 flip.
 HWY_INLINE void flip_opposite(const Geometry& g, const std::uint32_t* own, std::uint32_t w,
                               std::uint32_t* planes) {
   std::uint32_t opposite[32];
@@ -113,6 +113,7 @@ HWY_INLINE void flip_opposite(const Geometry& g, const std::uint32_t* own, std::
   for (std::size_t r = 0; r < kReplicas; ++r) flips[r * g.plane_words] &= opposite[r];
 }
 
+// Step 1 for words [first, last) of every plane, multiples of 2.
 void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshold t,
                 const GhostBonds& ghost, const std::uint32_t* spins, std::uint32_t first,
                 std::uint32_t last, std::uint32_t* planes) {
@@ -156,25 +157,29 @@ void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshol
   }
 }
 
+// Step 1 for listed bonds [first, last), multiples of kGuard.
 void DrawListed(const Geometry& g, ClusterMove move, const Address& at, Threshold t,
                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
                 std::uint32_t* open) {
   const D32 d;
   const CallTable calls(at.seed, Stream::bond, at.group, at.step);
+  const BondList& list = g.layout.rewired;
   const bool signs = g.layout.has_signs;
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    // Signs cancel in Houdayer moves: both replicas of a couple have the same couplings.
-    const V32 a = signs ? gather_signed(spins, g.a.data(), i, true) : gather(spins, g.a.data(), i);
-    const V32 differ = hn::Xor(a, gather(spins, g.b.data(), i));
+    // Signs cancel in Houdayer moves: both replicas of a pair have the same couplings.
+    const V32 a =
+        signs ? gather_signed(spins, list.a.data(), i, true) : gather(spins, list.a.data(), i);
+    const V32 differ = hn::Xor(a, gather(spins, list.b.data(), i));
     if (move == ClusterMove::houdayer) {  // as in agreeing()
       hn::StoreU(hn::Not(hn::Xor(differ, hn::ShiftRight<kPartnerDistance>(differ))), d, open + i);
       continue;
     }
     const V32 equal = hn::Xor(differ, ones());
-    hn::StoreU(drawn(calls, hn::LoadU(d, g.bond.data() + i), equal, t), d, open + i);
+    hn::StoreU(drawn(calls, hn::LoadU(d, list.number.data() + i), equal, t), d, open + i);
   }
 }
 
+// Step 3 for words [first, last).
 void FlipPlanes(const Geometry& g, const std::uint32_t* planes, std::uint32_t first,
                 std::uint32_t last, std::uint32_t* spins) {
   const std::uint32_t* flips = planes + std::size_t{g.dim} * kReplicas * g.plane_words;
@@ -332,9 +337,13 @@ HWY_INLINE void keep_bound(multispin::LabelScratch& scratch, const std::uint32_t
   }
 }
 
-ClusterSums masks_per_tile(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
-                           const std::uint32_t* weight_before, const multispin::OpenBonds& open,
-                           std::uint32_t* flips, multispin::LabelScratch& scratch) {
+// On entry `flips` holds a random bit per site; the bit of a cluster's smallest site decides for
+// the cluster. On return it is the mask of the sites that flip. listed: the ends of the listed
+// bonds; weight_before: as in SwendsenWangGeometry, or null. scratch.runs.parent keeps the
+// clusters' numbers.
+ClusterSums LabelAndFlip(const Lattice& lattice, const std::vector<multispin::PlacePair>& listed,
+                         const std::uint32_t* weight_before, const multispin::OpenBonds& open,
+                         std::uint32_t* flips, multispin::LabelScratch& scratch) {
   using multispin::WeightedSize;
   const MaskedBonds bonds{open};
   RunJoiner<MaskedBonds> joiner(lattice, scratch.runs, bonds);
@@ -378,28 +387,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rewise {
-HWY_EXPORT(masks_per_tile);
+HWY_EXPORT(LabelAndFlip);
 }  // namespace rewise
 
 namespace rewise::multispin {
 HWY_EXPORT(DrawPlanes);
 HWY_EXPORT(DrawListed);
 HWY_EXPORT(FlipPlanes);
-
-void draw_planes(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
-                 const GhostBonds& ghost, const std::uint32_t* spins, std::uint32_t first,
-                 std::uint32_t last, std::uint32_t* planes) {
-  HWY_DYNAMIC_DISPATCH(DrawPlanes)(g, move, at, bond, ghost, spins, first, last, planes);
-}
-void draw_listed(const SwendsenWangGeometry& g, ClusterMove move, const Address& at, Threshold bond,
-                 const std::uint32_t* spins, std::uint32_t first, std::uint32_t last,
-                 std::uint32_t* open) {
-  HWY_DYNAMIC_DISPATCH(DrawListed)(g, move, at, bond, spins, first, last, open);
-}
-void flip_planes(const SwendsenWangGeometry& g, const std::uint32_t* planes, std::uint32_t first,
-                 std::uint32_t last, std::uint32_t* spins) {
-  HWY_DYNAMIC_DISPATCH(FlipPlanes)(g, planes, first, last, spins);
-}
 
 SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     : layout(l),
@@ -430,7 +424,6 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
   const RunTable runs(l.lattice, sites);
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
-    bond.push_back(static_cast<std::uint32_t>(r.bond));
     ends.push_back({runs.place(r.a), runs.place(r.b)});
   }
   if (!graph.kept_ends().empty()) {
@@ -438,24 +431,12 @@ SwendsenWangGeometry::SwendsenWangGeometry(const Graph& graph, const Layout& l)
     for (const KeptEnds& w : graph.kept_ends()) weight_before[w.site + 1] = w.ends;
     std::partial_sum(weight_before.begin(), weight_before.end(), weight_before.begin());
   }
-  a = l.rewired.a;
-  b = l.rewired.b;
-  bond.resize(a.size(), 0);
-}
-
-ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
-                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
-                           std::uint32_t* flips, LabelScratch& scratch) {
-  const bool weighted = !weight_before.empty();
-  if (weighted) scratch.weighted.resize(weight_before.size());
-  return HWY_DYNAMIC_DISPATCH(masks_per_tile)(
-      lattice, listed, weighted ? weight_before.data() : nullptr, open, flips, scratch);
 }
 
 void SwendsenWangUpdate::prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const {
   if (team.first()) {
     scratch.planes.resize(std::size_t{planes_} * kReplicas * geometry_.plane_words);
-    scratch.open.resize(geometry_.a.size());
+    scratch.open.resize(geometry_.layout.rewired.a.size());
     while (scratch.labellers.size() < static_cast<std::size_t>(team.size) * at_once_) {
       scratch.labellers.push_back(
           std::make_unique<LabelScratch>(geometry_.layout.lattice, geometry_.sites));
@@ -472,42 +453,48 @@ ClusterSums SwendsenWangUpdate::label(SwendsenWangScratch& scratch, std::uint32_
   OpenBonds open{
       {}, scratch.open.data(), has_bound ? plane(scratch, g.dim + 1, replica) : nullptr, replica};
   for (unsigned k = 0; k < g.dim; ++k) open.direction[k] = plane(scratch, k, replica);
-  return label_and_flip(g.layout.lattice, g.ends, g.weight_before, open,
-                        plane(scratch, g.dim, replica), labeller);
+  const bool weighted = !g.weight_before.empty();
+  if (weighted) labeller.weighted.resize(g.weight_before.size());
+  return HWY_DYNAMIC_DISPATCH(LabelAndFlip)(g.layout.lattice, g.ends,
+                                            weighted ? g.weight_before.data() : nullptr, open,
+                                            plane(scratch, g.dim, replica), labeller);
 }
 
-void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond,
-                             const GhostBonds& ghost, std::uint32_t count, const ThreadTeam& team,
-                             StopPoll& poll, SwendsenWangScratch& scratch, UpdatesAhead& ahead,
-                             std::uint32_t* spins) const {
+void SwendsenWangUpdate::run(ClusterMove move, const ClusterRun& run,
+                             SwendsenWangScratch& scratch) const {
   const SwendsenWangGeometry& g = geometry_;
+  const ThreadTeam& team = run.team;
+  StopPoll& poll = run.poll;
+  UpdatesAhead& ahead = run.ahead;
   const bool houdayer = move == ClusterMove::houdayer;
   const std::uint32_t at_once = houdayer ? 1 : at_once_;  // replicas that are labelled together
   prepare(team, scratch);
   const auto [first, last] = team.part(g.plane_words / 2);
   const auto [first_listed, last_listed] =
-      team.part(static_cast<std::uint32_t>(g.a.size() / kGuard));
+      team.part(static_cast<std::uint32_t>(g.layout.rewired.a.size() / kGuard));
   const auto* const labellers =
       scratch.labellers.data() + static_cast<std::size_t>(team.member) * at_once_;
   std::uint32_t* planes = scratch.planes.data();
-  Address here = at;
-  for (std::uint32_t n = 0; n < count; ++n, ++here.step) {
+  for (std::uint32_t n = 0; n < run.count; ++n) {
+    const Address at = run.at(n);
     if (team.first()) scratch.next_replica = 0;
     const std::uint32_t piece =
         poll.active() ? static_cast<std::uint32_t>(poll.grain() / 64 + 1) : g.plane_words;
     for (std::uint32_t w = first; w < last && !poll.stopped(); w += std::min(piece, last - w)) {
-      draw_planes(g, move, here, bond, ghost, spins, 2 * w, 2 * std::min(w + piece, last), planes);
+      HWY_DYNAMIC_DISPATCH(DrawPlanes)
+      (g, move, at, run.bond, run.ghost, run.spins, 2 * w, 2 * std::min(w + piece, last), planes);
       poll.must_stop(std::uint64_t{64} * piece);
     }
     if (!poll.stopped()) {
-      draw_listed(g, move, here, bond, spins, first_listed * kGuard, last_listed * kGuard,
-                  scratch.open.data());
+      HWY_DYNAMIC_DISPATCH(DrawListed)
+      (g, move, at, run.bond, run.spins, first_listed * kGuard, last_listed * kGuard,
+       scratch.open.data());
     }
     if (team.agrees_to_end(poll)) return;  // no spin of this update has changed yet
     for (std::uint32_t next; (next = scratch.next_replica.fetch_add(at_once)) <
-                             (houdayer ? couples_of(kReplicas) : kReplicas);) {
-      const std::uint32_t first_of = houdayer ? first_of_couple(next) : next;
-      // Couples flip together, and replicas whose clusters are compared are labelled together.
+                             (houdayer ? houdayer_pairs(kReplicas) : kReplicas);) {
+      const std::uint32_t first_of = houdayer ? first_of_houdayer_pair(next) : next;
+      // Houdayer pairs flip together, and replicas whose clusters are compared are labelled together.
       const std::uint32_t step = houdayer ? kPartnerDistance : 1;
       const std::uint32_t end = first_of + step * (houdayer ? 2 : at_once);
       if (ahead[first_of] > n || poll.stopped()) {  // done before, or stopped: clears the flips
@@ -520,11 +507,12 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
         if (houdayer && r > first_of) {
           std::copy_n(plane(scratch, g.dim, first_of), g.plane_words, plane(scratch, g.dim, r));
         } else {
-          scratch.sums[r] += label(scratch, r, ghost.any && !houdayer, *labellers[r - first_of]);
+          scratch.sums[r] +=
+              label(scratch, r, run.ghost.any && !houdayer, *labellers[r - first_of]);
         }
         ahead[r] = n + 1;
       }
-      if (at_once == 2 && here.step >= first_pair_step_) {
+      if (at_once == 2 && at.step >= first_pair_step_) {
         scratch.pairs[first_of / 2] +=
             labellers[0]->pairs.sums(labellers[0]->runs, labellers[1]->runs,
                                      g.weight_before.empty() ? nullptr : g.weight_before.data());
@@ -532,7 +520,7 @@ void SwendsenWangUpdate::run(ClusterMove move, const Address& at, Threshold bond
       poll.must_stop(std::uint64_t{houdayer ? 2 : at_once} * g.sites);
     }
     team.barrier();
-    flip_planes(g, planes, 2 * first, 2 * last, spins);
+    HWY_DYNAMIC_DISPATCH(FlipPlanes)(g, planes, 2 * first, 2 * last, run.spins);
     poll.add(g.sites);
     team.barrier();
     if (!std::all_of(ahead.begin(), ahead.end(), [&](std::uint32_t done) { return done > n; })) {

@@ -16,7 +16,7 @@
 //            bit per site, which flips the cluster if the site is its smallest
 //   2 label  replica by replica; the random bits are replaced by the mask of sites to flip
 //   3 flip   the mask is transposed back, 32 replicas to a word, and added to the spins. Houdayer
-//            moves label the first replica of each couple, and its mask flips both
+//            moves label the first replica of each Houdayer pair, and its mask flips both
 //
 // Memory per word group in progress: 4 (dim + 1) bytes per site for the masks, 4 more in a field,
 // and 13 per site and thread. Cost: 4 to 7 ns per spin on one core (tests/bench/RESULTS.md), most
@@ -34,9 +34,9 @@
 #include "src/label/cluster_sums.hpp"
 #include "src/label/run_table.hpp"
 #include "src/model/partners.hpp"
+#include "src/multispin/cluster_run.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
-#include "src/multispin/thread_team.hpp"
 
 namespace rewise::multispin {
 
@@ -70,14 +70,6 @@ struct LabelScratch {
   ClusterPairs pairs;
 };
 
-// On entry `flips` holds a random bit per site; the bit of a cluster's smallest site decides for
-// the cluster. On return it is the mask of the sites that flip. listed: the ends of the listed
-// bonds; weight_before: as in SwendsenWangGeometry. scratch.runs.parent keeps the clusters'
-// numbers.
-ClusterSums label_and_flip(const Lattice& lattice, const std::vector<PlacePair>& listed,
-                           const std::vector<std::uint32_t>& weight_before, const OpenBonds& open,
-                           std::uint32_t* flips, LabelScratch& scratch);
-
 // Bit planes in site order: plane k of replica r is [(k * 32 + r) * plane_words], bit s % 32 of
 // word s / 32 belongs to site s. Planes 0 .. dim - 1 hold open bonds by direction, plane dim flips,
 // and in a field plane dim + 1 the sites that are bound to the ghost spin.
@@ -91,11 +83,8 @@ struct SwendsenWangGeometry {
   std::vector<std::uint32_t> present;  // [dim][plane_words] lattice bonds that were not rewired
   // Likewise, those with J = -1; empty if all couplings are 1 or there is no lattice.
   std::vector<std::uint32_t> negative;
-  // Listed bonds: the rewired bonds, or all bonds of an imported graph.
-  std::vector<std::uint32_t> bond;  // [padded] index
-  // [padded] slots of its ends, a | kNegative if J = -1; padding joins a slot with itself.
-  std::vector<Slot> a, b;
-  std::vector<PlacePair> ends;  // [bonds]
+  // Of the listed bonds, Layout::rewired: all bonds of an imported graph.
+  std::vector<PlacePair> ends;
   // [sites + 1] sum of the weights of all sites before one, modulo 2^32; empty without weights.
   std::vector<std::uint32_t> weight_before;
 };
@@ -119,13 +108,9 @@ class SwendsenWangUpdate {
         at_once_(spec.cluster_pairs ? 2 : 1),
         first_pair_step_(spec.first_pair_step) {}
 
-  // Makes `count` updates of all replicas by a team, starting at step at.step. Replica r has
-  // already made ahead[r] of them; after a stop ahead[r] may be less than `count`. Cluster sums are
-  // written to scratch.sums per replica and to scratch.pairs per pair. Ends with a barrier.
-  // Houdayer moves: `bond` is not used, and the sums are meaningless.
-  void run(ClusterMove move, const Address& at, Threshold bond, const GhostBonds& ghost,
-           std::uint32_t count, const ThreadTeam& team, StopPoll& poll,
-           SwendsenWangScratch& scratch, UpdatesAhead& ahead, std::uint32_t* spins) const;
+  // Cluster sums are written to scratch.sums per replica and to scratch.pairs per pair; those of
+  // Houdayer moves are meaningless. Ends with a barrier.
+  void run(ClusterMove move, const ClusterRun& run, SwendsenWangScratch& scratch) const;
 
  private:
   void prepare(const ThreadTeam& team, SwendsenWangScratch& scratch) const;
@@ -141,17 +126,5 @@ class SwendsenWangUpdate {
   const std::uint32_t at_once_;  // replicas that a thread labels together
   const std::uint64_t first_pair_step_;
 };
-
-// Step 1 for words [first, last) of every plane, multiples of 2; and for listed bonds
-// [first, last), multiples of kGuard.
-void draw_planes(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
-                 Threshold bond, const GhostBonds& ghost, const std::uint32_t* spins,
-                 std::uint32_t first, std::uint32_t last, std::uint32_t* planes);
-void draw_listed(const SwendsenWangGeometry& geometry, ClusterMove move, const Address& at,
-                 Threshold bond, const std::uint32_t* spins, std::uint32_t first,
-                 std::uint32_t last, std::uint32_t* open);
-// Step 3 for words [first, last).
-void flip_planes(const SwendsenWangGeometry& geometry, const std::uint32_t* planes,
-                 std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
 
 }  // namespace rewise::multispin

@@ -20,8 +20,8 @@
 // (cluster_pairs_cuda.hpp).
 //
 // Houdayer moves (swendsen_wang.hpp) use the same steps: step 1 opens the bonds between equal
-// products of two spins, steps 2 to 5 process the first replica of each couple, and both replicas
-// get its flips. The sums over clusters are then meaningless.
+// products of two spins, steps 2 to 5 process the first replica of each Houdayer pair, and both
+// replicas get its flips. The sums over clusters are then meaningless.
 //
 // In a field (rules.hpp) a Swendsen-Wang update also draws the sites that are bound to the ghost
 // spin. Step 2 clears the random bit of a cluster with a bound site. A node with one has a key
@@ -53,79 +53,13 @@
 
 namespace rewise::multispin {
 
-// Place of a site in its tile: 32 row + x. Places ascend with the sites, so the smallest place of a
-// cluster in a tile is its smallest site there. Open sites are the sites that an open bond joins to
-// another tile, and the ends of open rewired bonds. A cluster with an open site may extend beyond
-// its tile and becomes a node of a forest over all tiles. Nodes are stored tile by tile; a tile has
-// room for one node per site that may be open.
-
+// Places ascend with the sites, so the smallest place of a cluster in a tile is its smallest site
+// there. Open sites are the sites that an open bond joins to another tile, and the ends of open
+// rewired bonds. A cluster with an open site may extend beyond its tile and becomes a node of a
+// forest over all tiles. Nodes are stored tile by tile; a tile has room for one node per site that
+// may be open.
 template <int kDim>
-RW_HD constexpr std::uint32_t label_tile_length(int k) {
-  return label_tile_length(kDim, k);
-}
-// Rows from one row to the next in direction k >= 1.
-template <int kDim>
-RW_HD constexpr std::uint32_t label_stride(int k) {
-  std::uint32_t stride = 1;
-  for (int i = 1; i < k; ++i) stride *= label_tile_length<kDim>(i);
-  return stride;
-}
-
-// A row of a tile: its first site and its number of sites, 0 beyond the end of the lattice.
-struct LabelRow {
-  std::uint32_t site = 0, count = 0;
-};
-
-// The position of a tile among `along` tiles in each direction, x fastest.
-template <int kDim>
-struct LabelTile {
-  std::uint32_t at[4]{};    // in tiles; one dimension and none: the tile
-  std::uint32_t last[4]{};  // the tile's last coordinate in each direction
-
-  template <class Extents>
-  RW_HD LabelTile(const Extents& extent, const std::uint32_t* along, std::uint32_t tile) {
-    if constexpr (kDim <= 1) {
-      at[0] = tile;
-    } else {
-      for (int k = 0; k < kDim; ++k) {
-        at[k] = tile % along[k];
-        tile /= along[k];
-        const std::uint32_t length = label_tile_length<kDim>(k), left = extent[k] - at[k] * length;
-        last[k] = (left < length ? left : length) - 1;
-      }
-    }
-  }
-  static RW_HD std::uint32_t coordinate(std::uint32_t row, int k) {
-    return row / label_stride<kDim>(k) % label_tile_length<kDim>(k);
-  }
-  template <class Extents>
-  RW_HD LabelRow row(const Extents& extent, std::uint32_t sites, std::uint32_t j) const {
-    if constexpr (kDim <= 1) {
-      const std::uint32_t first = at[0] * kLabelTileSites + 32 * j;
-      const std::uint32_t left = first < sites ? sites - first : 0;
-      return {first, left < 32 ? left : 32};
-    } else {
-      std::uint32_t site = at[0] * 32, stride = extent[0];
-      bool inside = true;
-      for (int k = 1; k < kDim; ++k) {
-        const std::uint32_t own = coordinate(j, k);
-        inside = inside && own <= last[k];
-        site += (at[k] * label_tile_length<kDim>(k) + own) * stride;
-        stride *= extent[k];
-      }
-      return {site, inside ? last[0] + 1 : 0};
-    }
-  }
-  // The next tile in a direction (two dimensions and more).
-  RW_HD std::uint32_t ahead(const std::uint32_t* along, int direction) const {
-    std::uint32_t tile = 0;
-    for (int k = kDim - 1; k >= 0; --k) {
-      const std::uint32_t next = at[k] + 1 == along[k] ? 0 : at[k] + 1;
-      tile = tile * along[k] + (k == direction ? next : at[k]);
-    }
-    return tile;
-  }
-};
+using LabelTile = SiteTile<kDim, kLabelRows>;
 
 // A rewired bond, or one of an imported graph: its number and slots for the draw, and its ends.
 struct LabelBond {
@@ -140,27 +74,6 @@ struct TileBondEnd {
   std::uint32_t listed, place;
 };
 
-// Tile and place of a site.
-struct TilePlace {
-  std::uint32_t tile, place;
-};
-template <int kDim>
-RW_HD TilePlace label_spot(const Lattice& lattice, const std::uint32_t* along, Site site) {
-  if (kDim <= 1) return {site / kLabelTileSites, site % kLabelTileSites};
-  TilePlace spot{0, 0};
-  std::uint32_t tile_stride = 1;
-  for (int k = 0; k < kDim; ++k) {
-    const std::uint32_t extent = lattice.extent[static_cast<unsigned>(k)];
-    const std::uint32_t rest = k + 1 < kDim ? site / extent : 0;
-    const std::uint32_t length = label_tile_length<kDim>(k), at = site - rest * extent;
-    spot.tile += at / length * tile_stride;
-    spot.place += at % length * (k == 0 ? 1 : 32 * label_stride<kDim>(k));
-    tile_stride *= along[k];
-    site = rest;
-  }
-  return spot;
-}
-
 // The tiles of a range of graphs of one geometry. Pointers are to device memory.
 struct DeviceLabelTiles {
   DeviceLattice lattice;
@@ -169,32 +82,26 @@ struct DeviceLabelTiles {
   std::uint32_t along[4]{1, 1, 1, 1};
   std::uint32_t count = 0;                        // tiles
   std::uint32_t nodes_most = 0, listed_most = 0;  // maximum over the graphs
-  const std::uint32_t* bonds = nullptr;           // [graphs][count][dim][64] existing bonds, bit x
-  const std::uint32_t* negative = nullptr;        // likewise J = -1; null if all couplings are 1
-  const std::uint32_t* node_first = nullptr;      // [graphs][count + 1] room for nodes
+  std::uint32_t* bonds = nullptr;                 // [graphs][count][dim][64] existing bonds, bit x
+  std::uint32_t* negative = nullptr;              // likewise J = -1; null if all couplings are 1
+  std::uint32_t* node_first = nullptr;            // [graphs][count + 1] room for nodes
   const std::uint32_t* listed_count = nullptr;    // [graphs]
-  const LabelBond* listed = nullptr;              // [graphs][listed_most]
-  const ListedBondEnds* ends = nullptr;           // likewise
-  const TileBondEnd* tile_ends = nullptr;         // [graphs][2 listed_most] tile by tile
-  const std::uint32_t* ends_first = nullptr;      // [graphs][count + 1]
+  LabelBond* listed = nullptr;                    // [graphs][listed_most]
+  ListedBondEnds* ends = nullptr;                 // likewise
+  TileBondEnd* tile_ends = nullptr;               // [graphs][2 listed_most] tile by tile
+  std::uint32_t* ends_first = nullptr;            // [graphs][count + 1]
   // Sites with weights (of a bare lattice), tile by tile: place, and the weight in the upper half.
   std::uint32_t weights_most = 0;
   const std::uint32_t* weight_first = nullptr;  // [graphs][count + 1]
   const std::uint32_t* weights = nullptr;       // [graphs][weights_most]
 };
 
-// Input and output of launch_label_tables(), which makes all of these arrays except the weights.
+// The input of launch_label_tables(), which fills the arrays of `tiles` except the weights and
+// listed_count.
 struct LabelTables {
   DeviceBonds bonds;
-  std::uint32_t along[4]{1, 1, 1, 1}, count = 0;
-  std::uint32_t* bond_words = nullptr;
-  std::uint32_t* negative = nullptr;  // null if it is not needed
-  std::uint32_t* node_first = nullptr;
-  LabelBond* listed = nullptr;
-  ListedBondEnds* ends = nullptr;
-  TileBondEnd* tile_ends = nullptr;
-  std::uint32_t* ends_first = nullptr;
-  std::uint32_t* nodes = nullptr;   // [graphs] maximum number of nodes
+  DeviceLabelTiles tiles;
+  std::uint32_t* nodes = nullptr;   // output: [graphs] maximum number of nodes
   std::uint32_t* open = nullptr;    // [graphs][count][64] scratch, zero: sites that may be open
   std::uint32_t* cursor = nullptr;  // [graphs][count] scratch, zero
 };
@@ -247,16 +154,17 @@ struct LabelArgs {
 
 // The replicas of a word group that steps 2 to 4 process are numbered 0 .. labelled_replicas() - 1.
 RW_HD constexpr std::uint32_t labelled_replicas(bool houdayer) {
-  return houdayer ? couples_of(kReplicas) : kReplicas;
+  return houdayer ? houdayer_pairs(kReplicas) : kReplicas;
 }
 RW_HD constexpr std::uint32_t label_replica(bool houdayer, std::uint32_t number) {
-  return houdayer ? first_of_couple(number) : number;
+  return houdayer ? first_of_houdayer_pair(number) : number;
 }
 
-struct DeviceClusterPairs;  // cluster_pairs_cuda.hpp
-
-// If `pairs` is not null, also computes sums over pairs of clusters.
-void launch_swendsen_wang(const DeviceLabelTiles& g, const LabelArgs& run,
-                          const DeviceClusterPairs* pairs, cudaStream_t stream);
+// The steps of an update, in this order.
+void launch_bond_draws(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream);
+void launch_tile_labels(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream);
+void launch_tile_joins(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream);
+void launch_node_roots(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream);
+void launch_label_flips(const DeviceLabelTiles& g, const LabelArgs& run, cudaStream_t stream);
 
 }  // namespace rewise::multispin

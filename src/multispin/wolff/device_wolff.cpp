@@ -14,34 +14,9 @@
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/wolff/wolff.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
-#include "src/multispin/wolff/wolff_rows_cuda.hpp"
 
 namespace rewise::multispin {
 namespace {
-
-constexpr std::uint32_t kTileLength[kMaxDim + 1][kMaxDim] = {
-    {1024, 1, 1, 1}, {1024, 1, 1, 1}, {32, 32, 1, 1}, {32, 8, 4, 1}, {32, 4, 4, 2}};
-
-// A site: the tile that contains it, and its index in that tile.
-struct TileSite {
-  std::uint32_t tile, local;
-};
-
-template <int kDim>
-TileSite tile_site(const WolffTiles& tiles, const Lattice& lattice, Site site) {
-  if constexpr (kDim <= 1) return {site / kTileSites, site % kTileSites};
-  std::uint32_t tile = 0, tile_stride = 1, local = 0, local_stride = 1;
-  for (unsigned k = 0; k < kDim; ++k) {
-    const std::uint32_t rest = k + 1 < kDim ? site / lattice.extent[k] : 0;
-    const std::uint32_t at = site - rest * lattice.extent[k], length = kTileLength[kDim][k];
-    tile += at / length * tile_stride;
-    local += at % length * local_stride;
-    tile_stride *= tiles.along[k];
-    local_stride *= length;
-    site = rest;
-  }
-  return {tile, local};
-}
 
 struct Pair {
   std::uint32_t bond;
@@ -55,37 +30,35 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, Wo
   const Lattice& lattice = graph.lattice();
   constexpr unsigned dim = kDim;
   tiles.bonds.assign(std::size_t{tiles.count} * dim * 32, 0);
-  const auto word = [&](const TileSite& at, unsigned k) -> std::uint32_t& {
-    return tiles.bonds[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32];
-  };
-  for (std::uint64_t site = 0; site < graph.sites(); ++site) {
-    const TileSite at = tile_site<kDim>(tiles, lattice, static_cast<Site>(site));
-    for (unsigned k = 0; k < dim; ++k) word(at, k) |= 1u << at.local % 32;
-  }
-  graph.for_each_gone([&](Bond bond) {
-    const TileSite at = tile_site<kDim>(tiles, lattice, lattice.home_a(bond));
-    word(at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.local % 32);
-  });
-  const auto is_negative = [&](Site site, unsigned k) {
-    return (layout.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0;
-  };
   if (layout.has_signs) tiles.negative.assign(tiles.bonds.size(), 0);
-  for (std::uint64_t s = 0; layout.has_signs && s < graph.sites(); ++s) {
-    const auto site = static_cast<Site>(s);
-    const TileSite at = tile_site<kDim>(tiles, lattice, site);
+  const auto word = [](std::vector<std::uint32_t>& of, const TilePlace& at,
+                       unsigned k) -> std::uint32_t& {
+    return of[(std::size_t{at.tile} * dim + k) * kTileRows + at.place / 32];
+  };
+  const auto is_negative = [&](Site site, unsigned k) {
+    return layout.has_signs && (layout.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0;
+  };
+  for (Site site = 0; site < graph.sites(); ++site) {
+    const TilePlace at = DenseTile<kDim>::place_of(lattice.extent, tiles.along, site);
     for (unsigned k = 0; k < dim; ++k) {
-      if (!is_negative(site, k)) continue;
-      tiles.negative[(std::size_t{at.tile} * dim + k) * 32 + at.local / 32] |= 1u << at.local % 32;
+      word(tiles.bonds, at, k) |= 1u << at.place % 32;
+      if (is_negative(site, k)) word(tiles.negative, at, k) |= 1u << at.place % 32;
     }
   }
+  graph.for_each_gone([&](Bond bond) {
+    const TilePlace at =
+        DenseTile<kDim>::place_of(lattice.extent, tiles.along, lattice.home_a(bond));
+    word(tiles.bonds, at, static_cast<unsigned>(bond % dim)) &= ~(1u << at.place % 32);
+  });
   std::vector<Pair> between;
   for (std::uint32_t tile = 0; dim == 1 && tile < tiles.count; ++tile) {
     const auto last =
         static_cast<Site>(std::min<std::uint64_t>(graph.sites(), (tile + 1ull) * kTileSites) - 1);
-    const TileSite at = tile_site<kDim>(tiles, lattice, last);
-    if ((word(at, 0) >> at.local % 32 & 1u) == 0) continue;
-    word(at, 0) &= ~(1u << at.local % 32);
-    const Slot sign = layout.has_signs && is_negative(last, 0) ? kNegative : 0;
+    const TilePlace at = DenseTile<kDim>::place_of(lattice.extent, tiles.along, last);
+    std::uint32_t& bonds = word(tiles.bonds, at, 0);
+    if ((bonds >> at.place % 32 & 1u) == 0) continue;
+    bonds &= ~(1u << at.place % 32);
+    const Slot sign = is_negative(last, 0) ? kNegative : 0;
     between.push_back({last, last, lattice.forward(last, 0), sign});
   }
   return between;
@@ -99,16 +72,16 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
                                             "update (below 2^31)",
                                             pairs.size()));
   }
-  const auto lists_of = [](const TileSite& a, const TileSite& b) {
+  const auto lists_of = [](const TilePlace& a, const TilePlace& b) {
     const std::size_t outer = a.tile == b.tile ? 0 : 1;
     return std::pair{2 * std::size_t{a.tile} + outer, 2 * std::size_t{b.tile} + outer};
   };
   tiles.end_first.assign(2 * std::size_t{tiles.count} + 1, 0);
-  std::vector<std::array<TileSite, 2>> pair_sites;
+  std::vector<std::array<TilePlace, 2>> pair_sites;
   pair_sites.reserve(pairs.size());
   for (const Pair& p : pairs) {
-    pair_sites.push_back(
-        {tile_site<kDim>(tiles, lattice, p.a), tile_site<kDim>(tiles, lattice, p.b)});
+    pair_sites.push_back({DenseTile<kDim>::place_of(lattice.extent, tiles.along, p.a),
+                          DenseTile<kDim>::place_of(lattice.extent, tiles.along, p.b)});
     const auto [a, b] = lists_of(pair_sites.back()[0], pair_sites.back()[1]);
     ++tiles.end_first[a + 1];
     if (a != b) ++tiles.end_first[b + 1];
@@ -126,26 +99,24 @@ void file_ends(const Lattice& lattice, const Layout& layout, const std::vector<P
     bond.end_a = bond.end_b = next[a]++;
     if (a != b) {
       bond.end_b = next[b]++;
-      tiles.end[bond.end_b] = {far.local | near.local << 10, near.tile, bond.end_a};
+      tiles.end[bond.end_b] = {far.place | near.place << 10, near.tile, bond.end_a};
     }
-    tiles.end[bond.end_a] = {near.local | far.local << 10, far.tile, bond.end_b};
+    tiles.end[bond.end_a] = {near.place | far.place << 10, far.tile, bond.end_b};
     tiles.listed.push_back(bond);
   }
 }
 
 }  // namespace
 
-std::uint32_t WolffTiles::length(int dim, int direction) { return kTileLength[dim][direction]; }
-
 WolffTiles::WolffTiles(const Graph& graph, const Layout& layout) {
   const Lattice& lattice = graph.lattice();
   count = 1;
-  if (lattice.dim == 0) along[0] = static_cast<std::uint32_t>((graph.sites() + 1023) / kTileSites);
-  for (int k = 0; k < lattice.dim; ++k) {
-    const std::uint32_t size = length(lattice.dim, k);
-    along[k] = (lattice.extent[static_cast<unsigned>(k)] + size - 1) / size;
+  for (int k = 0; k < std::max(lattice.dim, 1); ++k) {
+    const std::uint64_t extent =
+        lattice.dim < 2 ? graph.sites() : lattice.extent[static_cast<unsigned>(k)];
+    along[k] = tiles_along(lattice.dim, k, extent, kTileRows);
+    count *= along[k];
   }
-  for (const std::uint32_t n : along) count *= n;
   with_dim(lattice.dim, [&]<int kDim>() {
     std::vector<Pair> pairs;
     if constexpr (kDim > 0) pairs = lay_lattice_bonds<kDim>(graph, layout, *this);
@@ -188,7 +159,9 @@ DenseWolffBatch::DenseWolffBatch(std::span<const EngineView> engines, const Devi
 }
 
 void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream_t stream) {
-  auto hosts = tables_of<WolffTiles>(engines);
+  std::vector<WolffTiles> hosts(engines.size());
+  on_all_cores(hosts.size(), hosts.size() * graphs_.sites(),
+               [&](std::size_t k) { hosts[k] = WolffTiles(engines[k].graph, engines[k].layout); });
   std::vector<std::uint32_t> listed_count;
   for (const WolffTiles& host : hosts) {
     listed_count.push_back(static_cast<std::uint32_t>(host.listed.size()));
@@ -199,28 +172,18 @@ void DenseWolffBatch::lay_graphs(std::span<const EngineView> engines, cudaStream
     host.end.resize(tiles_.ends, {0, 0, 0});
     host.listed.resize(tiles_.listed_most, {0, 0, 0, 0, 0});
   }
-  bonds_ = joined(hosts, &WolffTiles::bonds, stream);
+  tiles_.bonds = memory_.keep(joined(hosts, &WolffTiles::bonds, stream));
   tiles_.signs = engines.front().layout.has_signs;
-  if (tiles_.signs) negative_ = joined(hosts, &WolffTiles::negative, stream);
-  end_first_ = joined(hosts, &WolffTiles::end_first, stream);
-  end_ = joined(hosts, &WolffTiles::end, stream);
-  listed_ = joined(hosts, &WolffTiles::listed, stream);
-  listed_count_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(listed_count), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying tiles to the device");
+  if (tiles_.signs) tiles_.negative = memory_.keep(joined(hosts, &WolffTiles::negative, stream));
+  tiles_.end_first = memory_.keep(joined(hosts, &WolffTiles::end_first, stream));
+  tiles_.end = memory_.keep(joined(hosts, &WolffTiles::end, stream));
+  tiles_.listed = memory_.keep(joined(hosts, &WolffTiles::listed, stream));
+  tiles_.listed_count = memory_.upload(listed_count, stream);
   const WolffTiles& first = hosts.front();
   tiles_.lattice = graphs_.lattice({});
   tiles_.word_groups = graphs_.word_groups();
-  tiles_.along0 = first.along[0];
-  tiles_.along1 = first.along[1];
-  tiles_.along2 = first.along[2];
-  tiles_.along3 = first.along[3];
+  std::copy_n(first.along, kMaxDim, tiles_.along);
   tiles_.count = first.count;
-  tiles_.bonds = bonds_.data();
-  tiles_.negative = negative_.data();
-  tiles_.end_first = end_first_.data();
-  tiles_.end = end_.data();
-  tiles_.listed_count = listed_count_.data();
-  tiles_.listed = listed_.data();
 }
 
 void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
@@ -242,59 +205,46 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   }
   const std::size_t items = std::size_t{group_} * tiles_.count;
   const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
-  using Words = DeviceBuffer<std::uint32_t>;
-  seed_spin_ = Words(group_);
-  bound_ = Words(group_);
-  reached_ = Words(items * kTileSites);
-  edge_ = Words(items * 64);
-  open_ = Words(items * kTileSites * dim);
-  open_end_ = Words(std::size_t{group_} * tiles_.ends);
-  sent_ = Words(open_end_.size());
-  mail_ = Words(open_end_.size());
-  state_ = Words(items);
-  entry_ = Words(std::max<std::size_t>(kMinQueue, std::bit_ceil(2 * items)));
-  counters_ = DeviceBuffer<unsigned long long>(2 * kLine);
-  for (Words* zero : {&reached_, &edge_, &state_, &entry_}) zero->clear(stream);
+  const std::size_t ends = std::size_t{group_} * tiles_.ends;
+  const std::size_t entries = std::max<std::size_t>(kMinQueue, std::bit_ceil(2 * items));
+  using Word = std::uint32_t;
   run_.vec = graphs_.vec();
   run_.grow_blocks = dense_grow_blocks(tiles_.lattice.dim);
-  run_.seed_spin = seed_spin_.data();
-  run_.bound = bound_.data();
-  run_.reached = reached_.data();
-  run_.edge = edge_.data();
-  run_.open = open_.data();
-  run_.open_end = open_end_.data();
-  run_.sent = sent_.data();
-  run_.mail = mail_.data();
-  run_.state = state_.data();
-  run_.queue = {entry_.data(), static_cast<std::uint32_t>(entry_.size() - 1),
-                reinterpret_cast<std::uint32_t*>(counters_.data()), counters_.data() + kLine};
+  run_.seed_spin = memory_.make<Word>(group_);
+  run_.bound = memory_.make<Word>(group_);
+  run_.reached = memory_.make_zero<Word>(items * kTileSites, stream);
+  run_.edge = memory_.make_zero<Word>(items * 64, stream);
+  run_.open = memory_.make<Word>(items * kTileSites * dim);
+  run_.open_end = memory_.make<Word>(ends);
+  run_.sent = memory_.make<Word>(ends);
+  run_.mail = memory_.make<Word>(ends);
+  run_.state = memory_.make_zero<Word>(items, stream);
+  auto* const counters = memory_.make<unsigned long long>(2 * kLine);
+  run_.queue = {memory_.make_zero<Word>(entries, stream), static_cast<Word>(entries - 1),
+                reinterpret_cast<Word*>(counters), counters + kLine};
   check_cuda(cudaStreamSynchronize(stream), "clearing");
 }
 
-void DenseWolffBatch::queue(const GraphRange& range, const DenseUpdates& updates,
+void DenseWolffBatch::queue(const GraphRange& range, const WolffRun& first, std::uint32_t updates,
                             cudaStream_t stream) {
-  const std::size_t from = std::size_t{range.first} * graphs_.word_groups();
   const std::uint32_t all = range.count * graphs_.word_groups();
   DeviceTiles tiles = tiles_;
-  tiles.bonds += bonds_.size() / graphs_.graphs() * range.first;
-  if (tiles.signs) tiles.negative += negative_.size() / graphs_.graphs() * range.first;
-  tiles.end_first += end_first_.size() / graphs_.graphs() * range.first;
+  const std::size_t rows =
+      std::size_t{range.first} * tiles.count * static_cast<unsigned>(tiles.lattice.dim) * kTileRows;
+  tiles.bonds += rows;
+  if (tiles.signs) tiles.negative += rows;
+  tiles.end_first += std::size_t{range.first} * (2 * tiles.count + 1);
   tiles.end += std::size_t{tiles_.ends} * range.first;
   tiles.listed_count += range.first;
   tiles.listed += std::size_t{tiles_.listed_most} * range.first;
   tiles.seeds = graphs_.seeds(range);
   DenseWolffArgs run = run_;
-  run.first_step = updates.first_step;
-  run.active = updates.active == nullptr ? nullptr : updates.active + from;
-  run.threshold = updates.threshold + from;
-  run.ghost = updates.ghost == nullptr ? nullptr : updates.ghost + from;
-  run.spins = updates.spins + range.first * graphs_.words();
-  run.flipped = updates.flipped + from * kReplicas;
-  for (std::uint32_t first = 0; first < all; first += group_) {
-    run.first = first;
-    run.word_groups = std::min(group_, all - first);
-    for (std::uint32_t u = 0; u < updates.updates; ++u) {
-      run.step = updates.step + u;
+  static_cast<WolffRun&>(run) =
+      first.from(std::size_t{range.first} * graphs_.word_groups(), range.first * graphs_.words());
+  for (run.first = 0; run.first < all; run.first += group_) {
+    run.word_groups = std::min(group_, all - run.first);
+    for (std::uint32_t u = 0; u < updates; ++u) {
+      run.step = first.step + u;
       launch_dense_wolff(tiles, run, stream);
     }
   }
@@ -306,9 +256,9 @@ namespace {
 // tests/bench/RESULTS.md). The sparse form is slower if its planes are in global memory. The time
 // of the dense form grows with the mean number of shortcuts per site; if all bonds are rewired, it
 // is slower than the sparse form near Tc.
-double dense_share(const WolffLaunch& plan, double shortcuts) {
+double dense_share(const WolffLaunch& shape, double shortcuts) {
   constexpr double kFewShortcuts = 0.2;
-  if (plan.slots > plan.near) return 0.06 + 0.25 * std::max(0.0, shortcuts - kFewShortcuts);
+  if (shape.slots > shape.near) return 0.06 + 0.25 * std::max(0.0, shortcuts - kFewShortcuts);
   return 0.12 + 0.42 * shortcuts;
 }
 
@@ -348,7 +298,7 @@ struct CrowdedSites {
 // With couplings or a field only the dense form is used: the sparse one recognises the sites of a
 // cluster by their spins, which differ with couplings, and flips while the cluster grows.
 bool only_dense(const EngineView& engine) {
-  return engine.layout.has_signs || engine.ghost.front().any;
+  return engine.layout.has_signs || engine.temperatures.front().ghost.any;
 }
 WolffForm form_of(std::span<const EngineView> engines, const EngineOptions& options) {
   if (only_dense(engines.front())) return WolffForm::dense;
@@ -368,6 +318,7 @@ DeviceWolffBatch::DeviceWolffBatch(std::span<const EngineView> engines, const De
       dense_groups_(replicas_ / kReplicas, 0) {
   flipped_ = DeviceBuffer<unsigned long long>(replicas_);
   flipped_.clear(stream);
+  run_.flipped = flipped_.data();
   if (form_ == WolffForm::dense) mix_ = kDense;
   lay_thresholds(stream);
   if (!only_dense(engines.front())) lay_graphs(stream);
@@ -383,14 +334,12 @@ void DeviceWolffBatch::lay_thresholds(cudaStream_t stream) {
   for (const EngineView& e : engines_) {
     check_bond_numbers(e.graph, "Wolff");
     for (std::uint32_t b = 0; b < e.word_groups; ++b) {
-      bond.push_back(static_cast<std::uint32_t>(e.bond[b / e.groups]));
-      ghost.push_back(e.ghost[b / e.groups]);
+      bond.push_back(static_cast<std::uint32_t>(e.rules_of(b).bond));
+      ghost.push_back(e.rules_of(b).ghost);
     }
   }
-  if (ghost.front().any)
-    ghost_ = DeviceBuffer<GhostBonds>(std::span<const GhostBonds>(ghost), stream);
-  bond_threshold_ = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(bond), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying thresholds to the device");
+  if (ghost.front().any) run_.ghost = memory_.upload(ghost, stream);
+  run_.threshold = memory_.upload(bond, stream);
 }
 
 void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
@@ -409,17 +358,17 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
     }
     crowded[k].find(engines_[k].graph, *sites[k], first[k]);
   });
-  special_ = specials.to_device(stream);
-  more_ = joined(crowded, &CrowdedSites::more, stream);
-  row_ = DeviceBuffer<uint2>(first.back() * width);
+  const uint2* const special = memory_.keep(specials.to_device(stream));
+  const uint2* const more_links = memory_.keep(joined(crowded, &CrowdedSites::more, stream));
+  uint2* const row = memory_.make<uint2>(first.back() * width);
   {
     const BondsOnDevice bonds(engines_, graphs_, stream);
     const auto made_to = joined(crowded, &CrowdedSites::to, stream);
     const auto made = joined(crowded, &CrowdedSites::rows, stream);
     const DeviceBuffer<std::uint64_t> rows_before(std::span<const std::uint64_t>(first), stream);
     DeviceBuffer<std::uint32_t> links(first.back());
-    launch_wolff_rows({bonds.view(), special_.data(), rows_before.data(), wolff_.plane_words,
-                       row_.data(), links.data(), made.data(), made_to.data(), made_to.size()},
+    launch_wolff_rows({bonds.view(), special, rows_before.data(), wolff_.plane_words, row,
+                       links.data(), made.data(), made_to.data(), made_to.size()},
                       first.back(), stream);
     check_cuda(cudaStreamSynchronize(stream), "laying out links");
   }
@@ -427,26 +376,26 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
   std::uint64_t bonds = 0, shortcuts = 0;
   for (std::size_t more = 0, k = 0; k < engines_.size(); ++k) {
     const EngineView& e = engines_[k];
-    graphs.push_back({e.spec.seed, special_.data() + specials.first(k),
-                      row_.data() + first[k] * width, more_.data() + more});
+    graphs.push_back(
+        {e.spec.seed, special + specials.first(k), row + first[k] * width, more_links + more});
     more += crowded[k].more.size();
     bonds = std::max(bonds, e.graph.bonds());
     shortcuts += e.layout.rewired.count;
   }
-  wolff_graphs_ = DeviceBuffer<DeviceWolffGraph>(std::span<const DeviceWolffGraph>(graphs), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying graphs to the device");
+  wolff_graphs_ = memory_.upload(graphs, stream);
   wolff_.lattice = graphs_.lattice({});
   const double all_sites = static_cast<double>(graphs_.sites()) * graphs_.graphs();
-  const double special_share = static_cast<double>(row_.size() / width) / all_sites;
-  plan_ = plan_wolff(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
-  dense_share_ = dense_share(plan_, static_cast<double>(shortcuts) / all_sites);
+  const double special_share = static_cast<double>(first.back()) / all_sites;
+  launch_ =
+      choose_wolff_launch(wolff_.lattice.dim, wolff_.plane_words, replicas_, bonds, special_share);
+  dense_share_ = dense_share(launch_, static_cast<double>(shortcuts) / all_sites);
 }
 
 // The pool of a slot must have room for every bond, so large lattices have fewer slots.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
   const std::size_t free = free_device_memory();
-  const std::size_t pool_bytes = plan_.pool_of_slot() * sizeof(uint2);
+  const std::size_t pool_bytes = launch_.pool_of_slot() * sizeof(uint2);
   if (free < pool_bytes) {
     throw Error(
         ExitCode::device,
@@ -455,9 +404,9 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
                     device_, static_cast<double>(pool_bytes) / (1ull << 30),
                     static_cast<double>(free) / (1ull << 30)));
   }
-  plan_.restrict_slots(free / 4 / pool_bytes);
-  const std::size_t slots = std::size_t{plan_.blocks} * plan_.slots;
-  pool_ = DeviceBuffer<uint2>(slots * plan_.pool_of_slot());
+  launch_.restrict_slots(free / 4 / pool_bytes);
+  const std::size_t slots = std::size_t{launch_.blocks} * launch_.slots;
+  pool_ = DeviceBuffer<uint2>(slots * launch_.pool_of_slot());
   check_cuda(cudaMemsetAsync(pool_.data(), 0xFF, pool_.bytes(), stream), "clearing");
   progress_ = DeviceBuffer<unsigned>(1 + std::size_t{replicas_});
   forms_ = DeviceBuffer<std::uint32_t>(dense_groups_.size());
@@ -466,46 +415,39 @@ void DeviceWolffBatch::make_room(cudaStream_t stream) {
 void DeviceWolffBatch::queue(const GraphRange& range, const std::uint32_t* first_step,
                              std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
                              cudaStream_t stream) {
-  DenseUpdates dense;
-  dense.first_step = first_step;
-  dense.step = step;
-  dense.updates = updates;
-  dense.threshold = bond_threshold_.data();
-  dense.ghost = ghost_.data();
-  dense.spins = spins;
-  dense.flipped = flipped_.data();
-  if (mix_ == kDense) return dense_->queue(range, dense, stream);
-  if (mix_ == kBoth) dense.active = forms_.data();
-  queue_sparse(range, first_step, step, updates, spins, dense.active, stream);
-  if (mix_ == kBoth) dense_->queue(range, dense, stream);
-}
-
-void DeviceWolffBatch::queue_sparse(const GraphRange& range, const std::uint32_t* first_step,
-                                    std::uint32_t step, std::uint32_t updates, std::uint32_t* spins,
-                                    const std::uint32_t* dense, cudaStream_t stream) {
-  const std::uint32_t per_graph = graphs_.word_groups() * kReplicas;
-  const std::uint32_t word_groups = range.count * graphs_.word_groups();
-  const std::size_t replica = std::size_t{range.first} * per_graph;
-  std::uint32_t* words = spins + range.first * graphs_.words();
-  std::uint32_t* planes = planes_.data() + replica * wolff_.plane_words;
-  launch_words_to_planes(wolff_, word_groups, graphs_.vec(), words, planes, stream);
-  progress_.clear(stream);
-  SparseWolffArgs run{};
-  run.graphs = wolff_graphs_.data() + range.first;
-  run.replicas_per_graph = per_graph;
-  run.replicas = range.count * per_graph;
+  WolffRun run = run_;
   run.first_step = first_step;
   run.step = step;
+  run.spins = spins;
+  if (mix_ == kBoth) run.active = forms_.data();
+  if (mix_ != kDense) queue_sparse(range, run, updates, stream);
+  if (mix_ != kSparse) dense_->queue(range, run, updates, stream);
+}
+
+void DeviceWolffBatch::queue_sparse(const GraphRange& range, const WolffRun& first,
+                                    std::uint32_t updates, cudaStream_t stream) {
+  const std::uint32_t word_groups = range.count * graphs_.word_groups();
+  const std::size_t before = std::size_t{range.first} * graphs_.word_groups();
+  const WolffRun from = first.from(before, range.first * graphs_.words());
+  std::uint32_t* planes = planes_.data() + before * kReplicas * wolff_.plane_words;
+  launch_words_to_planes(wolff_, word_groups, graphs_.vec(), from.spins, planes, stream);
+  progress_.clear(stream);
+  SparseWolffArgs run{};
+  run.graphs = wolff_graphs_ + range.first;
+  run.replicas_per_graph = graphs_.replicas();
+  run.replicas = range.count * graphs_.replicas();
+  run.first_step = from.first_step;
+  run.step = from.step;
   run.updates = updates;
-  run.threshold = bond_threshold_.data() + std::size_t{range.first} * graphs_.word_groups();
+  run.threshold = from.threshold;
   run.planes = planes;
   run.pool = pool_.data();
-  run.pool_chunks = plan_.pool_chunks;
-  run.flipped = flipped_.data() + replica;
+  run.pool_chunks = launch_.pool_chunks;
+  run.flipped = from.flipped;
   run.progress = progress_.data();
-  run.dense = dense == nullptr ? nullptr : dense + std::size_t{range.first} * graphs_.word_groups();
-  launch_wolff(wolff_, run, plan_, stream);
-  launch_planes_to_words(wolff_, word_groups, graphs_.vec(), planes, words, stream);
+  run.dense = from.active;
+  launch_wolff(wolff_, run, launch_, stream);
+  launch_planes_to_words(wolff_, word_groups, graphs_.vec(), planes, from.spins, stream);
 }
 
 void DeviceWolffBatch::count(const GraphRange& range, std::uint64_t updates) {
@@ -516,7 +458,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   if (form_ != WolffForm::automatic || !dense_fits_) return;
   const auto all = static_cast<double>(graphs_.sites()) * kReplicas;
   std::vector<std::uint32_t> forms = dense_groups_;
-  std::vector<std::size_t> known;
+  std::vector<std::size_t> counted;
   double sparse = 0, both = 0;  // time of the updates in units of the dense form of one word group
   for (std::size_t b = 0; b < forms.size(); ++b) {
     const std::uint64_t updates = updates_[b / graphs_.word_groups()];
@@ -527,17 +469,17 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
     }
     const double cost = sites / (dense_share_ * all * static_cast<double>(updates));
     forms[b] = cost > 1 ? ~0u : 0u;
-    known.push_back(b);
+    counted.push_back(b);
     sparse += cost;
     both += std::min(cost, 1.0);
   }
   // Two forms that run one after the other use the device less well.
-  const auto dense = static_cast<double>(known.size());
+  const auto dense = static_cast<double>(counted.size());
   if (std::min(sparse, dense) < both + kBothForms * dense) {
-    for (const std::size_t b : known) forms[b] = dense < sparse ? ~0u : 0u;
+    for (const std::size_t b : counted) forms[b] = dense < sparse ? ~0u : 0u;
   }
   std::fill(updates_.begin(), updates_.end(), 0);
-  if (known.empty()) return;
+  if (counted.empty()) return;
   if (!dense_ && std::ranges::count(forms, ~0u) > 0) {
     const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
     const std::size_t free = free_device_memory();
@@ -547,8 +489,8 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   }
   // Counts only word groups that made updates.
   const auto dense_ones =
-      std::ranges::count_if(known, [&](std::size_t b) { return forms[b] != 0; });
-  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(known) ? kDense : kBoth;
+      std::ranges::count_if(counted, [&](std::size_t b) { return forms[b] != 0; });
+  mix_ = dense_ones == 0 ? kSparse : dense_ones == std::ssize(counted) ? kDense : kBoth;
   if (forms == dense_groups_) return;
   dense_groups_ = forms;
   forms_.copy_in(dense_groups_, stream);

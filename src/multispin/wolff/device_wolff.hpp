@@ -8,24 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 #include "src/engine/engine.hpp"
 #include "src/multispin/device_graphs.hpp"
 #include "src/multispin/wolff/wolff_cuda.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
 
 namespace rewise::multispin {
-
-// The arguments of dense updates. Arrays are in device memory and cover the whole batch.
-struct DenseUpdates {
-  const std::uint32_t* first_step = nullptr;  // the first update is step *first_step + step
-  std::uint32_t step = 0, updates = 1;
-  const std::uint32_t* active = nullptr;  // [word groups] bits of the replicas to update; null: all
-  const std::uint32_t* threshold = nullptr;  // [word groups] threshold of bonds, below kCertain
-  const GhostBonds* ghost = nullptr;         // [word groups]; null: no field
-  std::uint32_t* spins = nullptr;
-  unsigned long long* flipped = nullptr;  // [replicas] += flipped sites
-};
 
 // Owns the memory of dense updates: the tiles of the graphs, and working memory for as many word
 // groups at a time as fit.
@@ -38,8 +27,9 @@ class DenseWolffBatch {
   // Bytes of working memory for the few_of(vec) word groups that are updated together.
   static std::uint64_t least_bytes(const EngineView& engine, int vec);
 
-  // Queues updates of a range of graphs.
-  void queue(const GraphRange& range, const DenseUpdates& updates, cudaStream_t stream);
+  // Queues updates of a range of graphs. `first`: the first update, of the whole batch.
+  void queue(const GraphRange& range, const WolffRun& first, std::uint32_t updates,
+             cudaStream_t stream);
 
  private:
   void lay_graphs(std::span<const EngineView> engines, cudaStream_t stream);
@@ -49,11 +39,7 @@ class DenseWolffBatch {
   DeviceTiles tiles_;  // of all graphs; DeviceTiles::seeds is set per launch
   DenseWolffArgs run_;
   std::uint32_t group_ = 0;
-  DeviceBuffer<std::uint32_t> bonds_, negative_, end_first_, listed_count_, seed_spin_, bound_,
-      reached_, edge_, open_, open_end_, sent_, mail_, state_, entry_;
-  DeviceBuffer<unsigned long long> counters_;
-  DeviceBuffer<TileEnd> end_;
-  DeviceBuffer<ListedBond> listed_;
+  DeviceArrays memory_;  // to which tiles_ and run_ point
 };
 
 // Chooses the form of each word group; with couplings or a field all are dense. Owns the memory of
@@ -92,8 +78,8 @@ class DeviceWolffBatch {
   void lay_thresholds(cudaStream_t stream);
   void lay_graphs(cudaStream_t stream);
   void make_room(cudaStream_t stream);
-  void queue_sparse(const GraphRange& range, const std::uint32_t* first_step, std::uint32_t step,
-                    std::uint32_t updates, std::uint32_t* spins, const std::uint32_t* dense,
+  // Word groups with the dense form (WolffRun::active) are left out.
+  void queue_sparse(const GraphRange& range, const WolffRun& first, std::uint32_t updates,
                     cudaStream_t stream);
 
   const std::span<const EngineView> engines_;
@@ -102,12 +88,13 @@ class DeviceWolffBatch {
   const WolffForm form_;
   const std::uint32_t replicas_;  // of the whole batch
   DeviceWolff wolff_;
-  WolffLaunch plan_;
+  WolffLaunch launch_;
   double dense_share_ = 0;  // word groups whose clusters flip a larger share of the sites are dense
-  DeviceBuffer<std::uint32_t> bond_threshold_, planes_;
-  DeviceBuffer<GhostBonds> ghost_;
-  DeviceBuffer<uint2> special_, row_, more_, pool_;
-  DeviceBuffer<DeviceWolffGraph> wolff_graphs_;
+  WolffRun run_;            // of the whole batch
+  DeviceArrays memory_;     // of the graphs and thresholds
+  const DeviceWolffGraph* wolff_graphs_ = nullptr;  // [graphs]
+  DeviceBuffer<std::uint32_t> planes_;
+  DeviceBuffer<uint2> pool_;
   DeviceBuffer<unsigned long long> flipped_;
   DeviceBuffer<unsigned> progress_;
   unsigned mix_ = kSparse;

@@ -21,13 +21,6 @@ using namespace device;
 
 constexpr unsigned kTileThreads = 1024;
 
-__device__ __forceinline__ std::uint32_t slot_of(const DeviceLattice& g, std::uint32_t site) {
-  if (g.dim == 0) return g.colour_base[0] + site;
-  const std::uint32_t row = g.per_row.quotient(site / 2);
-  const unsigned colour = (g.row_parity[row] + site) & 1u;  // rows have even length
-  return (colour != 0 ? g.colour_base[1] : g.colour_base[0]) + site / 2;
-}
-
 // Transposes words into planes or back. A block processes 32 tiles of 32 sites and kVec word
 // groups, so that it reads and writes whole cache lines.
 template <bool kToPlanes, int kVec>
@@ -40,7 +33,7 @@ __global__ void __launch_bounds__(kTileThreads)
   const bool real = site < g.lattice.sites;
   std::uint32_t* words = spins;
   if (real) {
-    words += (std::size_t{blockIdx.y} * g.lattice.words + slot_of(g.lattice, site)) * kVec;
+    words += (std::size_t{blockIdx.y} * g.lattice.words + g.lattice.slot_of(site)) * kVec;
   }
   std::uint32_t* plane =
       planes + (std::size_t{blockIdx.y} * kVec * kReplicas + warp) * g.plane_words + first + lane;
@@ -219,9 +212,9 @@ struct Shared {
 template <int kDim>
 __device__ __forceinline__ std::uint32_t stride_of(const DeviceLattice& g, unsigned way) {
   std::uint32_t stride = 1;
-  if (kDim > 1 && way / 2 > 0) stride = g.extent0;
-  if (kDim > 2 && way / 2 > 1) stride *= g.extent1;
-  if (kDim > 3 && way / 2 > 2) stride *= g.extent2;
+  if (kDim > 1 && way / 2 > 0) stride = g.extent[0];
+  if (kDim > 2 && way / 2 > 1) stride *= g.extent[1];
+  if (kDim > 3 && way / 2 > 2) stride *= g.extent[2];
   return stride;
 }
 
@@ -247,8 +240,7 @@ class Grower {
     plane_ = Plane<kHome>(slot.plane);
     special_of_ = slot.graph.special;
     row_ = slot.graph.row;
-    seed_low_ = static_cast<std::uint32_t>(slot.graph.seed);
-    seed_high_ = static_cast<std::uint32_t>(slot.graph.seed >> 32);
+    seed_ = slot.graph.seed;
     bit_ = slot.bit;
     threshold_ = slot.threshold;
   }
@@ -337,8 +329,8 @@ class Grower {
     step_ = step;
     up_ = up;
     spin_ = up ? ~0u : 0u;
-    first_ = CallWords(seed_low_, seed_high_, slot_->group, 0, step);
-    second_ = CallWords(seed_low_, seed_high_, slot_->group, 1, step);
+    first_ = PhiloxCall(seed_, slot_->group, 0, step);
+    second_ = PhiloxCall(seed_, slot_->group, 1, step);
     // Prevents the compiler from recomputing these for each draw.
     asm volatile("" : "+r"(first_.hi), "+r"(first_.lo), "+r"(second_.hi), "+r"(second_.lo));
   }
@@ -371,9 +363,9 @@ class Grower {
   }
 
   // The four digits of the replica in this call, as a number.
-  __device__ __forceinline__ std::uint32_t digits(const SharedItem& item,
-                                                  const CallWords& call) const {
-    const Words4 words = finish_call(item, call, seed_low_, seed_high_);
+  __device__ __forceinline__ std::uint32_t digits(const PhiloxItem& item,
+                                                  const PhiloxCall& call) const {
+    const Words4 words = item.words(seed_, call);
     std::uint32_t number = 0;
 #pragma unroll
     for (unsigned w = 0; w < 4; ++w) {
@@ -394,9 +386,8 @@ class Grower {
     const bool live = lane_ < taken && unvisited(site);
     uint2 word = make_uint2(0, 0);
     if (live) word = __ldg(special_of_ + site / 32);
-    const SharedItem item(seed_low_, seed_high_, static_cast<std::uint32_t>(Stream::bond), step_,
-                          candidate.y);
-    CallWords call = first_;
+    const PhiloxItem item(seed_, static_cast<std::uint32_t>(Stream::bond), step_, candidate.y);
+    PhiloxCall call = first_;
     if (late) call = second_;
     const std::uint32_t number = digits(item, call);
     const std::uint32_t limit = threshold_ >> (late ? 24 : 28) & 15u;
@@ -413,10 +404,10 @@ class Grower {
   }
 
   // Completes a draw with the digits from the ninth on.
-  __device__ __forceinline__ bool decide(const SharedItem& item) const {
+  __device__ __forceinline__ bool decide(const PhiloxItem& item) const {
 #pragma unroll 1
     for (unsigned call = 2; call < 8; ++call) {
-      const CallWords words(seed_low_, seed_high_, slot_->group, call, step_);
+      const PhiloxCall words(seed_, slot_->group, call, step_);
       const std::uint32_t number = digits(item, words);
       const std::uint32_t limit = threshold_ >> (28 - 4 * call) & 15u;
       if (number != limit) return number < limit;
@@ -582,12 +573,13 @@ class Grower {
   Slot* slot_ = nullptr;
   Plane<kHome> plane_{nullptr};
   const uint2 *special_of_ = nullptr, *row_ = nullptr;
-  std::uint32_t seed_low_ = 0, seed_high_ = 0, bit_ = 0, threshold_ = 0;
+  PhiloxSeed seed_{0};
+  std::uint32_t bit_ = 0, threshold_ = 0;
   uint2* const buffer_;            // [capacity_]
   std::uint32_t* const specials_;  // [kSpecials] ranks
   const std::uint32_t capacity_;
   const unsigned lane_, below_;  // below_: mask of the lanes below this one
-  CallWords first_, second_;
+  PhiloxCall first_, second_;
   std::uint32_t step_ = 0;
   bool up_ = false;         // the new spin of claimed sites
   std::uint32_t spin_ = 0;  // all ones if unvisited sites have bit 0
@@ -626,22 +618,22 @@ __device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint
 // processes one part after the other, of any replica, until none is left.
 template <int kDim, Home kHome>
 __device__ __forceinline__ void lead(const DeviceWolff& g, const SparseWolffArgs& run,
-                                     const WolffLaunch& plan, Grower<kDim, kHome>& grower,
+                                     const WolffLaunch& shape, Grower<kDim, kHome>& grower,
                                      Slot* slots, Slot& slot, std::uint32_t* own) {
   const unsigned lane = threadIdx.x % 32;
   const bool near =
-      kHome == Home::shared || (kHome == Home::either && threadIdx.x / 32 < plan.near);
-  const unsigned length = (run.updates + plan.parts - 1) / plan.parts;
+      kHome == Home::shared || (kHome == Home::either && threadIdx.x / 32 < shape.near);
+  const unsigned length = (run.updates + shape.parts - 1) / shape.parts;
   const std::uint32_t first = *run.first_step + run.step;
   while (true) {
     // Updates in progress have priority over new ones.
-    while (grower.help_one(slots, plan.slots, threadIdx.x / 32 % plan.slots)) {
+    while (grower.help_one(slots, shape.slots, threadIdx.x / 32 % shape.slots)) {
     }
     unsigned item = 0;
     if (lane == 0) item = atomicAdd(run.progress, 1u);
     item = __shfl_sync(~0u, item, 0);
     const unsigned replica = item % run.replicas, part = item / run.replicas;
-    if (part >= plan.parts) return;
+    if (part >= shape.parts) return;
     if (lane == 0 && part > 0) await(run.progress[1 + replica], part);
     __syncwarp();
     const unsigned start = part * length, stop = min(run.updates, start + length);
@@ -684,45 +676,39 @@ template <int kDim, Home kHome>
 __global__ void __launch_bounds__(kMaxThreads, 1)
     wolff_clusters(const __grid_constant__ DeviceWolff g,
                    const __grid_constant__ SparseWolffArgs run,
-                   const __grid_constant__ WolffLaunch plan) {
+                   const __grid_constant__ WolffLaunch shape) {
   extern __shared__ uint4 dynamic[];
   __shared__ Shared shared;
   __shared__ Slot slots[kMaxThreads / 32];
   const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
   auto* const planes = reinterpret_cast<std::uint32_t*>(dynamic);
-  auto* const buffers = reinterpret_cast<uint2*>(planes + std::size_t{plan.near} * g.plane_words);
-  uint2* const buffer = buffers + std::size_t{warp} * (plan.buffer + kSpecials / 2);
-  if (threadIdx.x < plan.slots) {
-    const std::size_t number = std::size_t{blockIdx.x} * plan.slots + threadIdx.x;
+  auto* const buffers = reinterpret_cast<uint2*>(planes + std::size_t{shape.near} * g.plane_words);
+  uint2* const buffer = buffers + std::size_t{warp} * (shape.buffer + kSpecials / 2);
+  if (threadIdx.x < shape.slots) {
+    const std::size_t number = std::size_t{blockIdx.x} * shape.slots + threadIdx.x;
     Slot& slot = slots[threadIdx.x];
     slot.head = slot.tail = slot.given = 0;
-    slot.pool = run.pool + number * plan.pool_of_slot();
+    slot.pool = run.pool + number * shape.pool_of_slot();
   }
-  if (threadIdx.x == 0) shared = {0, plan.slots};
+  if (threadIdx.x == 0) shared = {0, shape.slots};
   __syncthreads();
-  Grower<kDim, kHome> grower(g, run, shared, buffer, plan.buffer);
-  if (warp < plan.slots) {
-    lead(g, run, plan, grower, slots, slots[warp], planes + std::size_t{warp} * g.plane_words);
+  Grower<kDim, kHome> grower(g, run, shared, buffer, shape.buffer);
+  if (warp < shape.slots) {
+    lead(g, run, shape, grower, slots, slots[warp], planes + std::size_t{warp} * g.plane_words);
     __syncwarp();
     if (threadIdx.x % 32 == 0) atomicSub(&shared.leaders, 1u);
   }
-  grower.help(slots, plan.slots, warp * plan.slots / warps);
+  grower.help(slots, shape.slots, warp * shape.slots / warps);
 }
 
 using Kernel = void (*)(DeviceWolff, SparseWolffArgs, WolffLaunch);
 
-Kernel kernel_for(int dim, const WolffLaunch& plan) {
-  return with_dim(dim, [&plan]<int kDim>() -> Kernel {
-    if (plan.near == plan.slots) return wolff_clusters<kDim, Home::shared>;
-    return plan.near == 0 ? wolff_clusters<kDim, Home::global> : wolff_clusters<kDim, Home::either>;
+Kernel kernel_for(int dim, const WolffLaunch& shape) {
+  return with_dim(dim, [&shape]<int kDim>() -> Kernel {
+    if (shape.near == shape.slots) return wolff_clusters<kDim, Home::shared>;
+    return shape.near == 0 ? wolff_clusters<kDim, Home::global>
+                           : wolff_clusters<kDim, Home::either>;
   });
-}
-
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  check_cuda(cudaGetDevice(&device));
-  check_cuda(cudaDeviceGetAttribute(&value, which, device));
-  return value;
 }
 
 }  // namespace
@@ -739,8 +725,8 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int
   launch_turn<false>(g, word_groups, vec, spins, const_cast<std::uint32_t*>(planes), stream);
 }
 
-WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
-                       std::uint64_t bonds, double special_share) {
+WolffLaunch choose_wolff_launch(int dim, std::uint32_t plane_words, std::uint32_t replicas,
+                                std::uint64_t bonds, double special_share) {
   constexpr unsigned warps = kMaxThreads / 32;
   constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // 1024: for CUDA
   // Number of slots with planes in global memory: kFarBeside in addition to one slot in shared
@@ -748,37 +734,38 @@ WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replica
   // second-level cache.
   constexpr unsigned kFarBeside = 2, kFarAlone = 3;
   constexpr double kFewSpecials = 0.2;
-  const auto multiprocessors = static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount));
+  const auto multiprocessors =
+      static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
   const auto room =
-      static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - kept;
-  WolffLaunch plan;
-  plan.threads = kMaxThreads;
-  plan.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
-  const std::size_t per_warp = std::size_t{plan.buffer} * 8 + kSpecials * 4;
+      static_cast<std::size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - kept;
+  WolffLaunch shape;
+  shape.threads = kMaxThreads;
+  shape.buffer = 160 + 64 * static_cast<std::uint32_t>(dim);
+  const std::size_t per_warp = std::size_t{shape.buffer} * 8 + kSpecials * 4;
   const std::size_t plane_bytes = std::size_t{plane_words} * 4;
   // Uses fewer warps if that makes room for a plane in shared memory.
   const auto planes_of = [&](unsigned threads) {
     const std::size_t buffers = threads / 32 * per_warp;
     return buffers > room ? 0 : (room - buffers) / plane_bytes;
   };
-  while (plan.threads > 256 && planes_of(plan.threads) == 0) plan.threads -= 32;
-  if (planes_of(plan.threads) == 0) plan.threads = kMaxThreads;
-  while (plan.threads / 32 * per_warp > room) plan.threads -= 32;
+  while (shape.threads > 256 && planes_of(shape.threads) == 0) shape.threads -= 32;
+  if (planes_of(shape.threads) == 0) shape.threads = kMaxThreads;
+  while (shape.threads / 32 * per_warp > room) shape.threads -= 32;
   const unsigned wanted = (replicas + multiprocessors - 1) / multiprocessors;
-  plan.near = static_cast<unsigned>(
-      std::min<std::size_t>({planes_of(plan.threads), wanted, plan.threads / 32}));
-  plan.slots = plan.near;
-  if (plan.near == 0) plan.slots = std::min(wanted, kFarAlone);
-  if (plan.near == 1 && special_share < kFewSpecials) {
-    plan.slots = std::min(wanted, 1 + kFarBeside);
+  shape.near = static_cast<unsigned>(
+      std::min<std::size_t>({planes_of(shape.threads), wanted, shape.threads / 32}));
+  shape.slots = shape.near;
+  if (shape.near == 0) shape.slots = std::min(wanted, kFarAlone);
+  if (shape.near == 1 && special_share < kFewSpecials) {
+    shape.slots = std::min(wanted, 1 + kFarBeside);
   }
-  plan.shared_bytes = plan.near * plane_bytes + plan.threads / 32 * per_warp;
-  plan.blocks = std::min(multiprocessors, (replicas + plan.slots - 1) / plan.slots);
+  shape.shared_bytes = shape.near * plane_bytes + shape.threads / 32 * per_warp;
+  shape.blocks = std::min(multiprocessors, (replicas + shape.slots - 1) / shape.slots);
   // Updates are divided into parts so that all slots end at about the same time.
-  const unsigned at_once = plan.blocks * plan.slots;
-  plan.parts = at_once >= replicas ? 1 : std::clamp(64 * at_once / replicas, 1u, 8u);
-  plan.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);
-  return plan;
+  const unsigned at_once = shape.blocks * shape.slots;
+  shape.parts = at_once >= replicas ? 1 : std::clamp(64 * at_once / replicas, 1u, 8u);
+  shape.pool_chunks = std::bit_ceil(static_cast<std::uint32_t>(bonds / kChunk) + 64);
+  return shape;
 }
 
 void WolffLaunch::restrict_slots(std::size_t most) {
@@ -788,13 +775,13 @@ void WolffLaunch::restrict_slots(std::size_t most) {
   blocks = static_cast<unsigned>(std::clamp<std::size_t>(most / slots, 1, blocks));
 }
 
-void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& plan,
+void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& shape,
                   cudaStream_t stream) {
-  const Kernel kernel = kernel_for(g.lattice.dim, plan);
+  const Kernel kernel = kernel_for(g.lattice.dim, shape);
   allow_shared_memory(kernel);
-  WolffLaunch part = plan;
-  part.parts = std::clamp(run.updates / 8, 1u, plan.parts);
-  launch(kernel, {plan.blocks, plan.threads, plan.shared_bytes}, stream, g, run, part);
+  WolffLaunch part = shape;
+  part.parts = std::clamp(run.updates / 8, 1u, shape.parts);
+  launch(kernel, {shape.blocks, shape.threads, shape.shared_bytes}, stream, g, run, part);
 }
 
 }  // namespace rewise::multispin

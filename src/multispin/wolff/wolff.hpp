@@ -29,7 +29,7 @@
 
 #include "src/base/stop.hpp"
 #include "src/engine/engine.hpp"
-#include "src/multispin/thread_team.hpp"
+#include "src/multispin/cluster_run.hpp"
 #include "src/multispin/wolff/wolff_dense.hpp"
 
 namespace rewise::multispin {
@@ -84,23 +84,22 @@ struct WolffQueue {
   std::vector<std::uint32_t> visited;    // with couplings: a bit per site, 0 between clusters
 };
 
-// Copy the words of sites [32 first, 32 last) to planes, planes[r * plane_words + w], and back.
-void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
-                     std::uint32_t last, std::uint32_t* planes);
-void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
-                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins);
+// Copies the words of sites [32 first, 32 last) to planes, planes[r * plane_words + w], or back.
+void turn_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
+                std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes);
 
-// Grows and flips one cluster in the plane of one replica. Returns its size, or 0 if it was
-// stopped, in which case the plane is unchanged.
-std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, StopPoll& poll, std::uint32_t* plane,
-                             WolffQueue& queue);
+// The spins of one replica: its plane, or its bit in the words of a word group.
+struct ReplicaSpins {
+  std::uint32_t* words;
+  bool is_plane;
+  bool shared;  // other threads update other replicas in the same words at the same time
+};
 
-// wolff_in_plane() in the words of a word group. `shared`: other threads update other replicas in
-// the same words at the same time.
-std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
-                             WolffQueue& queue);
+// Grows and flips the cluster of one replica. Returns its size, or 0 if it was stopped, in which
+// case the spins are unchanged.
+std::uint64_t wolff_cluster(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                            unsigned replica, const ReplicaSpins& spins, StopPoll& poll,
+                            WolffQueue& queue);
 
 // Working memory of one word group in progress.
 struct WolffScratch {
@@ -117,27 +116,15 @@ class WolffUpdate {
   WolffUpdate(const Graph& graph, const Layout& layout, const Model& model,
               const EngineOptions& options);
 
-  // Makes updates of all replicas up to `count`, beginning at step at.step. Replica r has made
-  // ahead[r] of them already; if the team is stopped, ahead[r] may be less than `count` at the end.
   // `fraction`: recent mean fraction of sites that a cluster flips; it affects the speed only.
   // scratch.flipped receives the number of flipped sites per replica. Ends with a barrier.
-  void run(const Address& at, Threshold bond, const GhostBonds& ghost, std::uint32_t count,
-           double fraction, const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch,
-           UpdatesAhead& ahead, std::uint32_t* spins) const;
+  void run(const ClusterRun& run, double fraction, WolffScratch& scratch) const;
 
  private:
-  void in_planes(const Address& at, Threshold bond, std::uint32_t count, const ThreadTeam& team,
-                 StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
-                 std::uint32_t* spins) const;
-  bool in_words(const Address& at, std::uint32_t w, Threshold bond, const ThreadTeam& team,
-                StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
-                std::uint32_t* spins) const;
-  bool dense(const Address& at, std::uint32_t w, Threshold bond, const GhostBonds& ghost,
-             const ThreadTeam& team, StopPoll& poll, WolffScratch& scratch, UpdatesAhead& ahead,
-             std::uint32_t* spins) const;
-
-  void keep_bound(const Address& at, const GhostBonds& ghost, const ThreadTeam& team,
-                  DenseScratch& dense, const std::uint32_t* spins) const;
+  void in_planes(const ClusterRun& run, WolffScratch& scratch) const;
+  bool in_words(const ClusterRun& run, std::uint32_t w, WolffScratch& scratch) const;
+  bool dense(const ClusterRun& run, std::uint32_t w, WolffScratch& scratch) const;
+  void keep_bound(const ClusterRun& run, std::uint32_t w, DenseScratch& dense) const;
 
   const WolffForm form_;
   const Layout& layout_;

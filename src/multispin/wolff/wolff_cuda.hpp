@@ -19,6 +19,7 @@
 #include <cuda_runtime_api.h>
 
 #include "src/base/hd.hpp"
+#include "src/multispin/bonds_cuda.hpp"
 #include "src/multispin/device_layout.hpp"
 #include "src/random/threshold.hpp"
 
@@ -80,14 +81,31 @@ struct WolffLaunch {
   void restrict_slots(std::size_t most);
 };
 // `bonds`: number of bonds of the largest graph. `special_share`: share of special sites.
-WolffLaunch plan_wolff(int dim, std::uint32_t plane_words, std::uint32_t replicas,
-                       std::uint64_t bonds, double special_share);
+WolffLaunch choose_wolff_launch(int dim, std::uint32_t plane_words, std::uint32_t replicas,
+                                std::uint64_t bonds, double special_share);
 
 void launch_words_to_planes(const DeviceWolff& g, std::uint32_t word_groups, int vec,
                             const std::uint32_t* spins, std::uint32_t* planes, cudaStream_t stream);
 void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int vec,
                             const std::uint32_t* planes, std::uint32_t* spins, cudaStream_t stream);
-void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& plan,
+void launch_wolff(const DeviceWolff& g, const SparseWolffArgs& run, const WolffLaunch& shape,
                   cudaStream_t stream);
+
+// Input and output of launch_wolff_rows(). The host makes the rows of sites that have more links
+// than fit in a row; the device makes all others.
+struct WolffRows {
+  DeviceBonds bonds;
+  const uint2* special = nullptr;        // [graphs][plane_words]
+  const std::uint64_t* first = nullptr;  // [graphs] number of rows of earlier graphs
+  std::uint32_t plane_words = 0;
+  uint2* row = nullptr;            // output: [rows of all graphs][link_row(dim)]
+  std::uint32_t* links = nullptr;  // output: [rows of all graphs] number of links
+  // [made_rows][link_row(dim)] rows made by the host, and [made_rows] their row numbers.
+  const uint2* made = nullptr;
+  const std::uint64_t* made_to = nullptr;
+  std::size_t made_rows = 0;
+};
+// `rows`: total number of rows.
+void launch_wolff_rows(const WolffRows& g, std::size_t rows, cudaStream_t stream);
 
 }  // namespace rewise::multispin

@@ -102,20 +102,18 @@ void DrawRows(const DenseGeometry& g, const Address& at, Threshold t, const std:
 }
 
 // Draws bonds [first, last) of a list; both are multiples of the vector length.
-void DrawList(const DenseGeometry& bonds, const Address& at, Threshold t,
+void DrawList(const BondList& bonds, bool signs, const Address& at, Threshold t,
               const std::uint32_t* spins, std::uint32_t seed_spin, std::uint32_t active,
               std::uint32_t first, std::uint32_t last, std::uint32_t* open) {
   const D32 d;
-  const hn::RebindToSigned<D32> ds;
   const CallTable calls(at.seed, Stream::bond, at.group, at.step);
   const V32 unlike = hn::Set(d, ~seed_spin), all = hn::Set(d, active);
   for (std::uint32_t i = first; i < last; i += static_cast<std::uint32_t>(hn::Lanes(d))) {
-    const V32 a = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.a.data() + i)));
-    const V32 b = hn::GatherIndex(d, spins, hn::BitCast(ds, hn::LoadU(d, bonds.b.data() + i)));
-    const V32 to_draw = bonds.negative.empty()
-                            ? hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all)
-                            : hn::AndNot(xor3(a, b, hn::LoadU(d, bonds.negative.data() + i)), all);
-    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.bond.data() + i), to_draw, t), d, open + i);
+    const V32 a = gather_signed(spins, bonds.a.data(), i, signs);
+    const V32 b = gather(spins, bonds.b.data(), i);
+    const V32 to_draw = signs ? hn::AndNot(hn::Xor(a, b), all)
+                              : hn::And(hn::And(hn::Xor(a, unlike), hn::Xor(b, unlike)), all);
+    hn::StoreU(drawn(calls, hn::LoadU(d, bonds.number.data() + i), to_draw, t), d, open + i);
   }
 }
 
@@ -366,23 +364,24 @@ void close_rows(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
 // Bonds of a list between two checks of the poll.
 constexpr std::uint32_t kPiece = 1 << 12;
 
-void relax_list(const DenseGeometry& bonds, StopPoll& poll, DenseScratch& scratch) {
+void relax_list(const BondList& bonds, StopPoll& poll, DenseScratch& scratch) {
   std::uint32_t* reached = scratch.reached.data();
   for (bool changed = true; changed;) {
     changed = false;
-    for (std::uint32_t i = 0; i < bonds.count; ++i) {
+    for (std::size_t i = 0; i < bonds.a.size(); ++i) {
       if (i % kPiece == 0 && poll.must_stop(kPiece)) return;
-      const std::uint32_t gain = (reached[bonds.a[i]] ^ reached[bonds.b[i]]) & scratch.open[i];
+      std::uint32_t &a = reached[bonds.a[i] & ~kNegative], &b = reached[bonds.b[i]];
+      const std::uint32_t gain = (a ^ b) & scratch.open[i];
       if (gain == 0) continue;
-      reached[bonds.a[i]] |= gain;
-      reached[bonds.b[i]] |= gain;
+      a |= gain;
+      b |= gain;
       changed = true;
     }
   }
 }
 
 void GrowDense(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
-  if (!g.by_rows) return relax_list(g, poll, scratch);
+  if (!g.layout.has_rows()) return relax_list(g.listed, poll, scratch);
   // Removed lattice bonds are closed.
   for (const auto& [k, at] : g.removed_at) scratch.bond_field(k)[at] = 0;
   std::fill(scratch.reached_by_shortcut.begin(), scratch.reached_by_shortcut.end(),
@@ -402,69 +401,29 @@ void GrowDense(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
   });
 }
 
-void FlipReached(std::uint32_t first, std::uint32_t last, std::uint32_t* reached,
-                 std::uint32_t* spins) {
-  const D32 d;
-  const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
-  for (std::uint32_t i = first; i < last; i += lanes) {
-    hn::StoreU(hn::Xor(hn::LoadU(d, spins + i), hn::LoadU(d, reached + i)), d, spins + i);
-    hn::StoreU(hn::Zero(d), d, reached + i);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace rewise::multispin
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rewise::multispin {
-DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
-    : layout(l), by_rows(l.lattice.dim > 0 && !l.by_table) {
+DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l) : layout(l), listed(l.rewired) {
   const Lattice& lattice = l.lattice;
-  const auto list = [&](Bond index, Site from, Site to, bool is_negative) {
-    bond.push_back(static_cast<std::uint32_t>(index));
-    a.push_back(l.slot(from));
-    b.push_back(l.slot(to));
-    if (l.has_signs) negative.push_back(is_negative ? ~0u : 0u);
-  };
-  if (!by_rows && lattice.dim > 0) {
-    const auto dim = static_cast<unsigned>(lattice.dim);
-    Bond next = 0;
-    const auto list_up_to = [&](Bond end) {  // lattice bonds [next, end), all of which exist
-      for (; next < end; ++next) {
-        const auto site = static_cast<Site>(next / dim);
-        const auto k = static_cast<unsigned>(next % dim);
-        list(next, site, lattice.forward(site, static_cast<int>(k)),
-             l.has_signs && (l.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0);
-      }
-    };
-    graph.for_each_gone([&](Bond gone) {
-      list_up_to(gone);
-      next = gone + 1;
-    });
-    list_up_to(lattice.bonds());
-  }
-  StopCheck check;
-  auto entry = l.rewired.a.begin();
-  for (const RewiredBond& r : graph.rewired_bonds()) {
-    check();
-    list(r.bond, r.a, r.b, (*entry++ & kNegative) != 0);
-  }
-  count = static_cast<std::uint32_t>(bond.size());
-  const std::size_t padded = (bond.size() + kGuard - 1) / kGuard * kGuard;
-  bond.resize(padded, 0);
-  a.resize(padded, kGuard);
-  b.resize(padded, kGuard);
-  if (l.has_signs) negative.resize(padded, 0);
-  if (!by_rows) return;
+  listed.number.insert(listed.number.end(), l.narrow.number.begin(), l.narrow.number.end());
+  listed.a.insert(listed.a.end(), l.narrow.a.begin(), l.narrow.a.end());
+  listed.b.insert(listed.b.end(), l.narrow.b.begin(), l.narrow.b.end());
+  listed.count += l.narrow.count;
+  if (!l.has_rows()) return;
 
+  StopCheck check;
   std::vector<std::vector<ShortcutEnd>> ends(l.rows);
   std::uint32_t shortcut = 0;
   for (const RewiredBond& r : graph.rewired_bonds()) {
     check();
     const std::uint32_t row_a = r.a / lattice.extent[0], row_b = r.b / lattice.extent[0];
-    ends[row_a].push_back({a[shortcut], b[shortcut], row_b, shortcut});
-    ends[row_b].push_back({b[shortcut], a[shortcut], row_a, shortcut});
+    const Slot a = listed.a[shortcut] & ~kNegative, b = listed.b[shortcut];
+    ends[row_a].push_back({a, b, row_b, shortcut});
+    ends[row_b].push_back({b, a, row_a, shortcut});
     ++shortcut;
   }
   row_ends.push_back(0);
@@ -485,14 +444,13 @@ DenseGeometry::DenseGeometry(const Graph& graph, const Layout& l)
 HWY_EXPORT(DrawRows);
 HWY_EXPORT(DrawList);
 HWY_EXPORT(GrowDense);
-HWY_EXPORT(FlipReached);
 
 DenseScratch::DenseScratch(const DenseGeometry& g)
     : reached(g.layout.words, 0),
-      open(g.a.size(), 0),
-      awake(g.by_rows ? g.layout.rows : 0, 0),
+      open(g.listed.a.size(), 0),
+      awake(g.layout.has_rows() ? g.layout.rows : 0, 0),
       reached_by_shortcut(awake.size(), 0) {
-  if (g.by_rows) {
+  if (g.layout.has_rows()) {
     field_stride = g.layout.sites / 2 + 2 * std::size_t{kGuard};
     bond_fields.assign(field_stride * static_cast<std::size_t>(2 * g.layout.lattice.dim), 0);
   }
@@ -513,17 +471,17 @@ void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
       poll.must_stop(std::uint64_t{piece} * sites);
     }
   };
-  if (g.by_rows) {
+  if (g.layout.has_rows()) {
     in_pieces(g.layout.rows, 2 * g.layout.half_row, [&](std::uint32_t first, std::uint32_t last) {
       HWY_DYNAMIC_DISPATCH(DrawRows)
       (g, at, bond, spins, seed_spin, active, first, last, scratch);
     });
   }
-  in_pieces(static_cast<std::uint32_t>(g.a.size()) / kGuard, kGuard,
+  in_pieces(static_cast<std::uint32_t>(g.listed.a.size()) / kGuard, kGuard,
             [&](std::uint32_t first, std::uint32_t last) {
               HWY_DYNAMIC_DISPATCH(DrawList)
-              (g, at, bond, spins, seed_spin, active, first * kGuard, last * kGuard,
-               scratch.open.data());
+              (g.listed, g.layout.has_signs, at, bond, spins, seed_spin, active, first * kGuard,
+               last * kGuard, scratch.open.data());
             });
 }
 
@@ -531,11 +489,5 @@ void dense_grow(const DenseGeometry& g, StopPoll& poll, DenseScratch& scratch) {
   HWY_DYNAMIC_DISPATCH(GrowDense)(g, poll, scratch);
 }
 
-void dense_flip(const DenseGeometry& g, const ThreadTeam& team, DenseScratch& scratch,
-                std::uint32_t* spins) {
-  const auto [first, last] = team.part(static_cast<std::uint32_t>(g.layout.words / kGuard));
-  HWY_DYNAMIC_DISPATCH(FlipReached)
-  (first * kGuard, last * kGuard, scratch.reached.data(), spins);
-}
 }  // namespace rewise::multispin
 #endif

@@ -13,36 +13,8 @@ using namespace device;
 
 constexpr unsigned kWarps = 4;  // per block
 
-struct SitePlace {
-  std::uint32_t tile, local, slot;
-};
-
-__device__ SitePlace place_site(const DeviceTiles& g, std::uint32_t site) {
-  const DeviceLattice& lattice = g.lattice;
-  if (lattice.dim == 0) {
-    return {site / kTileSites, site % kTileSites, lattice.colour_base[0] + site};
-  }
-  const std::uint32_t extent[4] = {lattice.extent0, lattice.extent1, lattice.extent2,
-                                   lattice.extent3};
-  const std::uint32_t along[4] = {g.along0, g.along1, g.along2, g.along3};
-  const std::uint32_t rows[3] = {lattice.dim == 2 ? 32u : lattice.dim == 3 ? 8u : 4u, 4u, 2u};
-  SitePlace place{0, 0, 0};
-  std::uint32_t rest = site, colour = 0, tile_stride = 1, local_stride = 1;
-  for (int k = 0; k < lattice.dim; ++k) {
-    const std::uint32_t at = rest % extent[k];
-    const std::uint32_t length = lattice.dim == 1 ? kTileSites : k == 0 ? 32u : rows[k - 1];
-    rest /= extent[k];
-    colour += at;
-    place.tile += at / length * tile_stride;
-    place.local += at % length * local_stride;
-    tile_stride *= along[k];
-    local_stride *= length;
-  }
-  place.slot = lattice.colour_base[colour & 1u] + site / 2;
-  return place;
-}
-
 // Marks and queues the seeds. A warp per word group, a lane per replica.
+template <int kDim>
 __global__ void begin_update(const __grid_constant__ DeviceTiles g,
                              const __grid_constant__ DenseWolffArgs run) {
   const unsigned lane = threadIdx.x % 32;
@@ -50,22 +22,21 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   if (b >= run.word_groups) return;
   const std::uint32_t all = run.first + b, graph = all / g.word_groups;
   const std::uint32_t active = run.active == nullptr ? ~0u : run.active[all];
-  const std::uint64_t key = std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph];
-  const std::uint32_t seed =
-      wolff_seed_site({key, all % g.word_groups, step_of(run)}, lane, g.lattice.sites);
-  const SitePlace place = place_site(g, seed);
+  const std::uint32_t seed = wolff_seed_site({g.seeds.of(graph), all % g.word_groups, step_of(run)},
+                                             lane, g.lattice.sites);
+  const TilePlace to = DenseTile<kDim>::place_of(g.lattice.extent, g.along, seed);
   const std::uint32_t word =
       run.spins[first_word(all, g.lattice.words, run.vec) +
-                static_cast<std::size_t>(place.slot) * static_cast<unsigned>(run.vec)];
+                static_cast<std::size_t>(g.lattice.slot_of(seed)) * static_cast<unsigned>(run.vec)];
   const std::uint32_t seed_spin = __ballot_sync(~0u, (word >> lane & 1u) != 0);
   if (lane == 0) {
     run.seed_spin[b] = seed_spin;
     run.bound[b] = 0;
   }
   const bool takes_part = (active >> lane & 1u) != 0;
-  const std::uint32_t item = b * g.count + place.tile;
+  const std::uint32_t item = b * g.count + to.tile;
   if (takes_part) {
-    atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + place.local, 1u << lane);
+    atomicOr(run.reached + static_cast<std::size_t>(item) * kTileSites + to.place, 1u << lane);
   }
   TileWorker(run.queue, run.state).wake(takes_part, item, kTileFresh);
 }
@@ -79,8 +50,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const std::size_t item = static_cast<std::size_t>(b) * g.count + tile;
   if (run.state[item] == 0) return;
   const std::uint32_t graph = all / g.word_groups;
-  const Address at{std::uint64_t{g.seeds.high[graph]} << 32 | g.seeds.low[graph],
-                   all % g.word_groups, step_of(run)};
+  const Address at{g.seeds.of(graph), all % g.word_groups, step_of(run)};
   const GhostBonds ghost = run.ghost[all];
   const std::uint32_t* spins = run.spins + first_word(all, g.lattice.words, run.vec);
   const TileSites<kDim> sites(g, tile);
@@ -182,7 +152,9 @@ void launch_dense_begin(const DeviceTiles& g, const DenseWolffArgs& run, cudaStr
     check_cuda(cudaMemsetAsync(run.sent, 0, bytes, stream), "clearing what was sent");
     check_cuda(cudaMemsetAsync(run.mail, 0, bytes, stream), "clearing mail");
   }
-  launch(begin_update, cover(std::uint64_t{run.word_groups} * 32, 128), stream, g, run);
+  with_dim(g.lattice.dim, [&]<int kDim>() {
+    launch(begin_update<kDim>, cover(std::uint64_t{run.word_groups} * 32, 128), stream, g, run);
+  });
 }
 
 void launch_dense_keep(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {

@@ -16,61 +16,12 @@
 
 namespace rewise::multispin::device {
 
-// The rows of a tile: row j has coordinate (j / stride) % length along direction k >= 1.
+// The f-th row of the tile that has coordinate 0 along direction k, f < 32 / length(k).
 template <int kDim>
-struct TileShape {
-  static constexpr unsigned length(int k) {
-    if (kDim <= 2) return 32;
-    if (kDim == 3) return k == 1 ? 8 : 4;
-    return k == 3 ? 2 : 4;
-  }
-  static constexpr unsigned stride(int k) {
-    unsigned s = 1;
-    for (int i = 1; i < k; ++i) s *= length(i);
-    return s;
-  }
-  // The f-th row of the tile that has coordinate 0 along direction k, f < 32 / length(k).
-  static __device__ __forceinline__ unsigned face_row(int k, unsigned f) {
-    return f / stride(k) * stride(k) * length(k) + f % stride(k);
-  }
-};
-
-// The position of a tile in its lattice, for two and more dimensions. All coordinates but those of
-// last() are in tiles.
-template <int kDim>
-struct TileAt {
-  std::uint32_t at[4], along[4], extent[4];
-
-  __device__ __forceinline__ TileAt(const DeviceTiles& g, std::uint32_t tile)
-      : along{g.along0, g.along1, g.along2, g.along3},
-        extent{g.lattice.extent0, g.lattice.extent1, g.lattice.extent2, g.lattice.extent3} {
-#pragma unroll
-    for (int k = 0; k < kDim; ++k) {
-      at[k] = tile % along[k];
-      tile /= along[k];
-    }
-  }
-  static __device__ __forceinline__ unsigned length(int k) {
-    return k == 0 ? 32u : TileShape<kDim>::length(k);
-  }
-  // The last coordinate of a site within tiles that have coordinate n along direction k.
-  __device__ __forceinline__ unsigned last(int k, std::uint32_t n) const {
-    return n + 1 == along[k] ? (extent[k] - 1) % length(k) : length(k) - 1;
-  }
-  __device__ __forceinline__ std::uint32_t ahead(int k) const {
-    return at[k] + 1 == along[k] ? 0 : at[k] + 1;
-  }
-  __device__ __forceinline__ std::uint32_t behind(int k) const {
-    return at[k] == 0 ? along[k] - 1 : at[k] - 1;
-  }
-  // This tile, or the one with coordinate n along direction k instead.
-  __device__ __forceinline__ std::uint32_t tile_with(int k, std::uint32_t n) const {
-    std::uint32_t tile = 0;
-#pragma unroll
-    for (int i = kDim - 1; i >= 0; --i) tile = tile * along[i] + (i == k ? n : at[i]);
-    return tile;
-  }
-};
+__device__ __forceinline__ unsigned face_row(int k, unsigned f) {
+  using Tile = DenseTile<kDim>;
+  return f / Tile::stride(k) * Tile::stride(k) * Tile::length(k) + f % Tile::stride(k);
+}
 
 // The sites of a tile: row j, lane x.
 template <int kDim>
@@ -83,9 +34,9 @@ struct TileSites {
     if constexpr (kDim <= 1) {
       first[0] = tile * kTileSites;
     } else {
-      const TileAt<kDim> at(g, tile);
+      const DenseTile<kDim> at(g.lattice.extent, g.along, tile);
 #pragma unroll
-      for (int k = 0; k < kDim; ++k) first[k] = at.at[k] * TileAt<kDim>::length(k);
+      for (int k = 0; k < kDim; ++k) first[k] = at.at[k] * DenseTile<kDim>::length(k);
     }
   }
   // Sets number and slot of a site. Returns false if the tile has no site there.
@@ -104,21 +55,18 @@ struct TileSites {
       ahead[0] = lattice.colour_base[next & 1u] + next / 2;
       return site < lattice.sites;
     } else {
-      const std::uint32_t extent[4] = {lattice.extent0, lattice.extent1, lattice.extent2,
-                                       lattice.extent3};
       std::uint32_t step[4], colour = 0, stride = 1;
       bool inside = true;
       site = 0;
 #pragma unroll
       for (int k = 0; k < kDim; ++k) {
-        const unsigned own =
-            k == 0 ? x : j / TileShape<kDim>::stride(k) % TileShape<kDim>::length(k);
-        const std::uint32_t at = first[k] + own;
-        inside = inside && at < extent[k];
+        const std::uint32_t extent = lattice.extent[k];
+        const std::uint32_t at = first[k] + (k == 0 ? x : DenseTile<kDim>::coordinate(j, k));
+        inside = inside && at < extent;
         site += at * stride;
         colour += at;
-        step[k] = at + 1 == extent[k] ? stride - stride * extent[k] : stride;
-        stride *= extent[k];
+        step[k] = at + 1 == extent ? stride - stride * extent : stride;
+        stride *= extent;
       }
       slot = lattice.colour_base[colour & 1u] + site / 2;
 #pragma unroll
@@ -360,7 +308,7 @@ struct TileBonds {
   }
 
  private:
-  using Shape = TileShape<kDim>;
+  using Tile = DenseTile<kDim>;
 
   // One pass up the rows and one down. Bonds of direction 0 are by columns here.
   template <unsigned... kRow>
@@ -369,18 +317,18 @@ struct TileBonds {
     (close_plaquettes_of<31 - kRow, 1, 2>(), ...);
   }
   static constexpr bool within(unsigned row, int k) {
-    return row / Shape::stride(k) % Shape::length(k) + 1 < Shape::length(k);
+    return row / Tile::stride(k) % Tile::length(k) + 1 < Tile::length(k);
   }
   // Closes the plaquettes whose lowest site is in the row: in the planes (x, k), (k, l) and those
   // of higher directions.
   template <unsigned kRow, int k, int l>
   __device__ __forceinline__ void close_plaquettes_of() {
     if constexpr (within(kRow, k)) {
-      constexpr unsigned s = Shape::stride(k);
+      constexpr unsigned s = Tile::stride(k);
       if constexpr (l == k + 1) close_along_x(open[0][kRow], open[0][kRow + s], open[k][kRow]);
       if constexpr (l < kDim) {
         if constexpr (within(kRow, l)) {
-          constexpr unsigned t = Shape::stride(l);
+          constexpr unsigned t = Tile::stride(l);
           close_square(open[k][kRow], open[k][kRow + t], open[l][kRow], open[l][kRow + s]);
         }
       }
@@ -418,13 +366,13 @@ __device__ __forceinline__ bool close_columns(std::uint32_t (&r)[32], const Tile
   if constexpr (kDim == 2) {
     return __any_sync(~0u, close_chains<1, 32>(r, b.open[1]));
   } else {
-    using Shape = TileShape<kDim>;
+    using Tile = DenseTile<kDim>;
     bool grew = false;
     while (true) {
-      std::uint32_t now = close_chains<Shape::stride(1), Shape::length(1)>(r, b.open[1]);
-      now |= close_chains<Shape::stride(2), Shape::length(2)>(r, b.open[2]);
+      std::uint32_t now = close_chains<Tile::stride(1), Tile::length(1)>(r, b.open[1]);
+      now |= close_chains<Tile::stride(2), Tile::length(2)>(r, b.open[2]);
       if constexpr (kDim == 4) {
-        now |= close_chains<Shape::stride(3), Shape::length(3)>(r, b.open[3]);
+        now |= close_chains<Tile::stride(3), Tile::length(3)>(r, b.open[3]);
       }
       if (!__any_sync(~0u, now)) return grew;
       grew = true;

@@ -1,5 +1,5 @@
 // The dense form of a Wolff update (wolff.hpp): its tables of bonds, its working memory and its
-// three steps.
+// two steps of growth.
 #pragma once
 
 #include <atomic>
@@ -19,19 +19,15 @@ struct ShortcutEnd {
   std::uint32_t far_row, shortcut;
 };
 
-// The bonds of a graph. If `by_rows`, lattice bonds are implicit and only shortcuts are listed;
-// otherwise all bonds are listed.
+// The bonds of a graph. With rows (Layout::has_rows()), lattice bonds are implicit and only
+// shortcuts are listed; otherwise all bonds are listed.
 struct DenseGeometry {
   DenseGeometry(const Graph& graph, const Layout& layout);
 
   const Layout& layout;
-  bool by_rows = false;
-  std::uint32_t count = 0;                // listed bonds
-  std::vector<std::uint32_t> bond;        // [padded] bond index
-  std::vector<Slot> a, b;                 // [padded] ends; padding joins a slot with itself
-  std::vector<std::uint32_t> negative;    // [padded] ~0 if J = -1, else 0; empty without couplings
+  BondList listed;
   std::vector<std::uint32_t> row_ends;    // [rows + 1] into shortcut_end
-  std::vector<ShortcutEnd> shortcut_end;  // [2 count]
+  std::vector<ShortcutEnd> shortcut_end;  // [2 listed.count]
   // (k, index in bond_field(k)) of each removed lattice bond, at its colour-0 end. It leads to the
   // neighbour k = 2 direction + (1 if backward).
   std::vector<std::pair<int, std::uint32_t>> removed_at;
@@ -65,8 +61,4 @@ void dense_draw(const DenseGeometry& geometry, const Address& at, Threshold bond
 // Step 2: grows scratch.reached, which initially contains the seeds, to its fixed point. Called by
 // one thread.
 void dense_grow(const DenseGeometry& geometry, StopPoll& poll, DenseScratch& scratch);
-// Step 3: flips the reached spins and clears scratch.reached. Called by all threads of a team.
-void dense_flip(const DenseGeometry& geometry, const ThreadTeam& team, DenseScratch& scratch,
-                std::uint32_t* spins);
-
 }  // namespace rewise::multispin

@@ -36,23 +36,22 @@
 #include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
 #include "src/multispin/rules.hpp"
+#include "src/multispin/site_tile.hpp"
 
 namespace rewise::multispin {
 
 // The layout of a graph for dense Wolff updates on a device: tiles of 1024 sites (32 rows of 32
-// sites along x), each of which one warp can process alone, and a list of the other bonds.
-//
-// A tile has 32 x 32, 32 x 8 x 4 or 32 x 4 x 4 x 2 sites in two, three or four dimensions. In one
-// dimension, and on graphs without a lattice, a tile is 1024 consecutive sites, stored as 32 rows
-// of 32. If an extent is not a multiple of the tile's, sites of the last tiles are unused. The
-// local number of a site is x + 32 row.
+// sites along x, site_tile.hpp), each of which one warp can process alone, and a list of the other
+// bonds. The local number of a site is its place in the tile.
 //
 // Listed bonds are the rewired bonds, all bonds of a graph without a lattice, and, in one
 // dimension, the lattice bonds between tiles. A listed bond within a tile is stored as one end,
 // other listed bonds as one end in each of two tiles. The ends of a tile are consecutive; ends of
 // bonds within the tile come first. Memory: 4 dim bytes per row of 32 sites, 32 to 44 per listed
 // bond.
-inline constexpr std::uint32_t kTileSites = 1024;
+inline constexpr std::uint32_t kTileRows = 32, kTileSites = 32 * kTileRows;
+template <int kDim>
+using DenseTile = SiteTile<kDim, kTileRows>;
 
 struct TileEnd {
   std::uint32_t near_far;  // local numbers: near | far << 10
@@ -70,9 +69,6 @@ struct WolffTiles {
   WolffTiles() = default;
   WolffTiles(const Graph& graph, const Layout& layout);
 
-  // Sites of a tile along each direction.
-  static std::uint32_t length(int dim, int direction);
-
   std::uint32_t along[kMaxDim]{1, 1, 1, 1};  // number of tiles along each direction
   std::uint32_t count = 0;                   // number of tiles
   std::vector<std::uint32_t> bonds;     // [count][dim][32 rows] bit x: the bond of this site exists
@@ -88,7 +84,7 @@ struct DeviceTiles {
   DeviceLattice lattice;
   DeviceSeeds seeds;              // random seeds of the tasks
   std::uint32_t word_groups = 0;  // of each graph
-  std::uint32_t along0 = 1, along1 = 1, along2 = 1, along3 = 1;
+  std::uint32_t along[kMaxDim]{1, 1, 1, 1};
   std::uint32_t count = 0;                      // number of tiles
   std::uint32_t listed_most = 0, ends = 0;      // largest numbers of listed bonds and of ends
   const std::uint32_t* bonds = nullptr;         // [graphs][count][dim][32]
@@ -108,19 +104,36 @@ struct DeviceTileQueue {
   unsigned long long* added_done = nullptr;  // lower half: entries added; upper half: visits done
 };
 
-// One update of word groups [first, first + word_groups), numbered through all graphs. Arrays of
-// size [word groups] contain these word groups only, and start with `first`. An item is a tile of
-// a word group: item = (word group - first) * count + tile.
-struct DenseWolffArgs {
-  const std::uint32_t* first_step =
-      nullptr;  // on the device; the update is step *first_step + step
+// One update of word groups, in either form. Arrays have an entry for each word group of a range of
+// graphs, or of the whole batch.
+struct WolffRun {
+  const std::uint32_t* first_step = nullptr;  // on the device; the step is *first_step + step
   std::uint32_t step = 0;
-  const std::uint32_t* active = nullptr;     // [all word groups] replicas that take part; null: all
-  const std::uint32_t* threshold = nullptr;  // [all word groups] of bonds; probability below 1
-  const GhostBonds* ghost = nullptr;         // [all word groups]; null: no field
+  // Bits of the replicas that the dense form updates; null: all.
+  const std::uint32_t* active = nullptr;
+  const std::uint32_t* threshold = nullptr;  // of bonds; probability below 1
+  const GhostBonds* ghost = nullptr;         // null: no field
+  std::uint32_t* spins = nullptr;            // as in device_layout.hpp
+  unsigned long long* flipped = nullptr;     // [replicas] += flipped sites
+
+  // The update of a part that begins with this word group, whose words begin at `word`.
+  WolffRun from(std::size_t word_group, std::size_t word) const {
+    WolffRun part = *this;
+    if (active != nullptr) part.active += word_group;
+    part.threshold += word_group;
+    if (ghost != nullptr) part.ghost += word_group;
+    part.spins += word;
+    part.flipped += word_group * kReplicas;
+    return part;
+  }
+};
+
+// A dense update of word groups [first, first + word_groups), numbered through all graphs. Arrays
+// of size [word groups] contain these word groups only, and start with `first`. An item is a tile
+// of a word group: item = (word group - first) * count + tile.
+struct DenseWolffArgs : WolffRun {
   std::uint32_t first = 0, word_groups = 0;  // first is a multiple of few_of(vec)
   int vec = 1;
-  std::uint32_t* spins = nullptr;      // all word groups, as in device_layout.hpp
   std::uint32_t* seed_spin = nullptr;  // [word groups]
   std::uint32_t* bound = nullptr;      // [word groups] replicas whose cluster is bound
   std::uint32_t* reached = nullptr;    // [items][32 rows][32], zero between updates
@@ -133,8 +146,7 @@ struct DenseWolffArgs {
   std::uint32_t* mail = nullptr;      // [word groups][ends] replicas that arrived at this end
   std::uint32_t* state = nullptr;     // [items], zero between updates
   DeviceTileQueue queue;
-  unsigned grow_blocks = 1;               // dense_grow_blocks()
-  unsigned long long* flipped = nullptr;  // [all replicas] += flipped sites
+  unsigned grow_blocks = 1;  // dense_grow_blocks()
 };
 
 // The number of blocks of the growth kernel that are resident on the current device. Must not be

@@ -17,26 +17,22 @@ constexpr unsigned kDrawQuick = 2;   // calls, of four digits each, before a wor
 constexpr unsigned kDrawRoom = 640;  // size of the queue in words
 constexpr unsigned kDrawFull = 256;  // the queue is processed when it has so many words
 
-struct Key {
-  std::uint32_t low, high;
-};
-
 // The random numbers and thresholds of the word groups of a block, in shared memory.
 template <int kVec>
 struct Drawer {
-  CallWords call_words[kVec][8];
+  PhiloxCall call_words[kVec][8];
   uint4 digit[kVec][8];  // digits of the threshold as words of zeros or ones, four per call
   std::uint32_t active[kVec], seed_spin[kVec];
   std::uint32_t step;
 
   // Fills in the data. Called by all threads of the block; a barrier must follow.
   __device__ __forceinline__ void open(const DeviceTiles& g, const DenseWolffArgs& run,
-                                       const Key& key, std::uint32_t word_group) {
+                                       const PhiloxSeed& seed, std::uint32_t word_group) {
     if (threadIdx.x < kVec * 8u) {
       const unsigned v = threadIdx.x / 8, call = threadIdx.x % 8;
       const std::uint32_t all = run.first + word_group + v;
       const std::uint32_t t = run.threshold[all] << 4 * call;
-      call_words[v][call] = CallWords(key.low, key.high, all % g.word_groups, call, step_of(run));
+      call_words[v][call] = PhiloxCall(seed, all % g.word_groups, call, step_of(run));
       digit[v][call] =
           make_uint4(0u - (t >> 31), 0u - (t >> 30 & 1u), 0u - (t >> 29 & 1u), 0u - (t >> 28 & 1u));
       if (call == 0) {
@@ -46,8 +42,8 @@ struct Drawer {
       }
     }
   }
-  __device__ __forceinline__ SharedItem item(const Key& key, std::uint32_t bond) const {
-    return SharedItem(key.low, key.high, static_cast<std::uint32_t>(Stream::bond), step, bond);
+  __device__ __forceinline__ PhiloxItem item(const PhiloxSeed& seed, std::uint32_t bond) const {
+    return PhiloxItem(seed, static_cast<std::uint32_t>(Stream::bond), step, bond);
   }
   __device__ __forceinline__ bool idle() const {
     std::uint32_t any = 0;
@@ -58,10 +54,11 @@ struct Drawer {
 
   // Compares digits 4 call .. 4 call + 3 of the undecided replicas. Returns the replicas that are
   // below the threshold; `undecided` keeps those that are still undecided.
-  __device__ __forceinline__ std::uint32_t four_digits(const Key& key, const SharedItem& shared,
-                                                       int v, unsigned call,
+  __device__ __forceinline__ std::uint32_t four_digits(const PhiloxSeed& seed,
+                                                       const PhiloxItem& shared, int v,
+                                                       unsigned call,
                                                        std::uint32_t& undecided) const {
-    const Words4 words = finish_call(shared, call_words[v][call], key.low, key.high);
+    const Words4 words = shared.words(seed, call_words[v][call]);
     const uint4 t = digit[v][call];
     std::uint32_t below = 0;
     compare(words.w[0], t.x, undecided, below);
@@ -92,6 +89,29 @@ struct DrawBlock {
   Drawer<kVec> drawer;
   DrawQueue queue;
   std::uint32_t along_x[kVec][kBoard];  // open bonds of direction 0, before the transposition
+
+  // Draws the first digits of a word, and queues it if it is still undecided.
+  __device__ __forceinline__ std::uint32_t draw(const PhiloxSeed& seed, const PhiloxItem& shared,
+                                                int v, std::uint32_t bond, std::uint32_t where,
+                                                std::uint32_t undecided) {
+    std::uint32_t below = 0;
+#pragma unroll
+    for (unsigned call = 0; call < kDrawQuick; ++call) {
+      below |= drawer.four_digits(seed, shared, v, call, undecided);
+    }
+    if (undecided == 0) return below;
+    const unsigned q = atomicAdd(&queue.count, 1u);
+    if (q < kDrawRoom) {
+      queue.where[q] = where;
+      queue.bond[q] = bond;
+      queue.undecided[q] = undecided;
+      return below;
+    }
+    for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
+      below |= drawer.four_digits(seed, shared, v, call, undecided);
+    }
+    return below;
+  }
 };
 
 template <int kDim>
@@ -107,17 +127,17 @@ __device__ __forceinline__ std::uint32_t* open_of(const DeviceTiles& g, const De
 // Decides all words of the queue. Called by all threads of the block; contains barriers.
 template <int kDim, int kVec>
 __device__ void decide_waiting(const DeviceTiles& g, const DenseWolffArgs& run,
-                               DrawBlock<kDim, kVec>& block, const Key& key,
+                               DrawBlock<kDim, kVec>& block, const PhiloxSeed& seed,
                                std::uint32_t word_group, std::uint32_t tile) {
   __syncthreads();
   const unsigned waiting = min(block.queue.count, kDrawRoom);
   for (unsigned q = threadIdx.x; q < waiting; q += kDrawThreads) {
     const std::uint32_t where = block.queue.where[q];
     const int v = static_cast<int>(where >> 12), k = static_cast<int>(where >> 10 & 3u);
-    const SharedItem shared = block.drawer.item(key, block.queue.bond[q]);
+    const PhiloxItem shared = block.drawer.item(seed, block.queue.bond[q]);
     std::uint32_t undecided = block.queue.undecided[q], below = 0;
     for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
-      below |= block.drawer.four_digits(key, shared, v, call, undecided);
+      below |= block.drawer.four_digits(seed, shared, v, call, undecided);
     }
     if (below == 0) continue;
     if (k == 0) {
@@ -140,8 +160,8 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
   __shared__ DrawBlock<kDim, kVec> block;
   const std::uint32_t tile = blockIdx.x, word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
-  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
-  block.drawer.open(g, run, key, word_group);
+  const PhiloxSeed seed = g.seeds.of(graph);
+  block.drawer.open(g, run, seed, word_group);
   if (threadIdx.x == 0) block.queue.count = 0;
   __syncthreads();
   if (block.drawer.idle()) return;
@@ -175,7 +195,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
       GroupWords<kVec> other{};
       if (exists) other = load<kVec>(spins + ahead[k] * vec);
       const std::uint32_t bond = site * static_cast<unsigned>(kDim) + static_cast<unsigned>(k);
-      const SharedItem shared = block.drawer.item(key, bond);
+      const PhiloxItem shared = block.drawer.item(seed, bond);
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
         std::uint32_t undecided = 0;
@@ -184,24 +204,9 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
         } else {
           undecided = exists ? own.w[v] & ~(other.w[v] ^ block.drawer.seed_spin[v]) : 0u;
         }
-        std::uint32_t below = 0;
-#pragma unroll
-        for (unsigned call = 0; call < kDrawQuick; ++call) {
-          below |= block.drawer.four_digits(key, shared, v, call, undecided);
-        }
-        if (undecided != 0) {
-          const unsigned q = atomicAdd(&block.queue.count, 1u);
-          if (q < kDrawRoom) {
-            block.queue.where[q] =
-                (j * 32 + lane) | static_cast<unsigned>(k) << 10 | static_cast<unsigned>(v) << 12;
-            block.queue.bond[q] = bond;
-            block.queue.undecided[q] = undecided;
-          } else {
-            for (unsigned call = kDrawQuick; call < 8 && undecided != 0; ++call) {
-              below |= block.drawer.four_digits(key, shared, v, call, undecided);
-            }
-          }
-        }
+        const std::uint32_t where =
+            (j * 32 + lane) | static_cast<unsigned>(k) << 10 | static_cast<unsigned>(v) << 12;
+        const std::uint32_t below = block.draw(seed, shared, v, bond, where, undecided);
         if (k == 0) {
           block.along_x[v][j * 33 + lane] = below;
         } else {
@@ -213,7 +218,8 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
     __syncthreads();
     // The threshold leaves room in the queue for the words of the next rows.
     const bool full = block.queue.count >= kDrawFull;
-    if (full || row + kDrawThreads / 32 == 32) decide_waiting(g, run, block, key, word_group, tile);
+    if (full || row + kDrawThreads / 32 == 32)
+      decide_waiting(g, run, block, seed, word_group, tile);
     __syncthreads();
   }
 #pragma unroll
@@ -232,8 +238,8 @@ __global__ void __launch_bounds__(kDrawThreads)
   __shared__ Drawer<kVec> drawer;
   const std::uint32_t word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
-  const Key key{g.seeds.low[graph], g.seeds.high[graph]};
-  drawer.open(g, run, key, word_group);
+  const PhiloxSeed seed = g.seeds.of(graph);
+  drawer.open(g, run, seed, word_group);
   __syncthreads();
   const std::uint32_t i = blockIdx.x * kDrawThreads + threadIdx.x;
   if (drawer.idle() || i >= g.listed_count[graph]) return;
@@ -244,7 +250,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   const Slot first = kSigns ? listed_slot(listed.a) : listed.a;
   const GroupWords<kVec> a = load<kVec>(spins + first * vec);
   const GroupWords<kVec> b = load<kVec>(spins + listed.b * vec);
-  const SharedItem shared = drawer.item(key, listed.bond);
+  const PhiloxItem shared = drawer.item(seed, listed.bond);
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
     std::uint32_t undecided = kSigns ? ~(a.w[v] ^ b.w[v] ^ listed_sign(listed.a)) & drawer.active[v]
@@ -252,7 +258,7 @@ __global__ void __launch_bounds__(kDrawThreads)
                                            ~(b.w[v] ^ drawer.seed_spin[v]) & drawer.active[v];
     std::uint32_t below = 0;
     for (unsigned call = 0; call < 8 && undecided != 0; ++call) {
-      below |= drawer.four_digits(key, shared, v, call, undecided);
+      below |= drawer.four_digits(seed, shared, v, call, undecided);
     }
     std::uint32_t* out =
         run.open_end + static_cast<std::size_t>(word_group + static_cast<unsigned>(v)) * g.ends;

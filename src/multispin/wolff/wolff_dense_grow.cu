@@ -19,7 +19,7 @@ constexpr unsigned kWarps = 4;  // per block
 template <int kDim>
 constexpr unsigned borders() {
   unsigned n = kDim >= 2 ? 2 : 0;
-  for (int k = 1; k < kDim; ++k) n += 2 * 32 / TileShape<kDim>::length(k);
+  for (int k = 1; k < kDim; ++k) n += 2 * 32 / DenseTile<kDim>::length(k);
   return n;
 }
 
@@ -80,8 +80,7 @@ struct Visit {
   }
   __device__ __forceinline__ unsigned last_column() const {
     if constexpr (kDim < 2) return 31;
-    const TileAt<kDim> at(g, tile);
-    return at.last(0, at.at[0]);
+    return DenseTile<kDim>(g.lattice.extent, g.along, tile).last[0];
   }
 
   // Calls f(side, number, own site, word of the neighbour, word of the bond, tile of the neighbour)
@@ -89,23 +88,21 @@ struct Visit {
   template <class F>
   __device__ __forceinline__ void for_each_border(F&& f) const {
     if constexpr (kDim >= 2) {
-      const TileAt<kDim> at(g, tile);
-      const std::uint32_t left = at.tile_with(0, at.behind(0));
-      const std::uint32_t right = at.tile_with(0, at.ahead(0));
-      const unsigned left_last = at.last(0, at.behind(0)), last = at.last(0, at.at[0]);
+      using Tile = DenseTile<kDim>;
+      const Tile at(g.lattice.extent, g.along, tile);
+      const std::uint32_t left = at.behind(g.along, 0), right = at.ahead(g.along, 0);
+      const unsigned left_last = at.last_behind(g.lattice.extent, 0), last = at.last[0];
       unsigned n = 0;
       f(0, n++, lane * 32, edge(left, 1) + lane, open(0, left) + left_last * 32 + lane, left);
       f(1, n++, lane * 32 + last, edge(right, 0) + lane, open(0, tile) + last * 32 + lane, right);
 #pragma unroll
       for (int k = 1; k < kDim; ++k) {
-        using Shape = TileShape<kDim>;
-        const std::uint32_t low = at.tile_with(k, at.behind(k));
-        const std::uint32_t high = at.tile_with(k, at.ahead(k));
-        const unsigned low_up = at.last(k, at.behind(k)) * Shape::stride(k);
-        const unsigned up = at.last(k, at.at[k]) * Shape::stride(k);
+        const std::uint32_t low = at.behind(g.along, k), high = at.ahead(g.along, k);
+        const unsigned low_up = at.last_behind(g.lattice.extent, k) * Tile::stride(k);
+        const unsigned up = at.last[k] * Tile::stride(k);
 #pragma unroll
-        for (unsigned face = 0; face < 32 / Shape::length(k); ++face) {
-          const unsigned row = Shape::face_row(k, face);
+        for (unsigned face = 0; face < 32 / Tile::length(k); ++face) {
+          const unsigned row = face_row<kDim>(k, face);
           f(2 * k, n++, row * 32 + lane, reached(low) + (row + low_up) * 32 + lane,
             open(k, low) + (row + low_up) * 32 + lane, low);
           f(2 * k + 1, n++, (row + up) * 32 + lane, reached(high) + row * 32 + lane,
@@ -289,11 +286,10 @@ Kernel kernel_for(int dim) {
 }  // namespace
 
 unsigned dense_grow_blocks(int dim) {
-  int device = 0, multiprocessors = 0, each = 0;
-  check_cuda(cudaGetDevice(&device));
-  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  int each = 0;
   check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_for(dim), kWarps * 32, 0));
-  return static_cast<unsigned>(multiprocessors * std::max(each, 1));
+  return static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount) *
+                               std::max(each, 1));
 }
 
 void launch_dense_grow(const DeviceTiles& g, const DenseWolffArgs& run, cudaStream_t stream) {

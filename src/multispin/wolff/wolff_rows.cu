@@ -1,7 +1,6 @@
-// Fills the rows of special sites (wolff_rows_cuda.hpp). The order of links in a row is arbitrary;
+// Fills the rows of special sites (wolff_cuda.hpp). The order of links in a row is arbitrary;
 // clusters do not depend on it.
-#include "src/multispin/bonds.cuh"
-#include "src/multispin/wolff/wolff_rows_cuda.hpp"
+#include "src/multispin/wolff/wolff_cuda.hpp"
 
 namespace rewise::multispin {
 namespace {
@@ -42,8 +41,8 @@ __global__ void lay_rewired_links(const __grid_constant__ WolffRows g, std::uint
   const std::uint32_t first = g.bonds.ends.first[graph];
   if (i >= g.bonds.ends.first[graph + 1] - first) return;
   const std::uint32_t bond = g.bonds.rewired[first + i];
-  const Site a = g.bonds.site(g.bonds.ends.a[first + i]);
-  const Site b = g.bonds.site(g.bonds.ends.b[first + i]);
+  const Site a = g.bonds.places.site_of(g.bonds.ends.a[first + i]);
+  const Site b = g.bonds.places.site_of(g.bonds.ends.b[first + i]);
   const auto add = [&](Site near, Site far) {
     const std::size_t at = row_of(g, graph, near);
     const std::uint32_t place = atomicAdd(g.links + at, 1u);

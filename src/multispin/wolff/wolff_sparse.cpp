@@ -25,38 +25,32 @@
 #define HWY_TARGET_INCLUDE "src/multispin/wolff/wolff_sparse.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 
-#include "src/multispin/wolff/planes-inl.hpp"
+#include "src/multispin/local/count-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
-void WordsToPlanes(const WolffGeometry& g, const std::uint32_t* spins, std::uint32_t first,
-                   std::uint32_t last, std::uint32_t* planes) {
-  std::uint32_t tile[32];
+// Words to planes, or planes to words.
+void TurnSpins(const WolffGeometry& g, bool to_planes, std::uint32_t first, std::uint32_t last,
+               std::uint32_t* spins, std::uint32_t* planes) {
+  std::uint32_t tile[32]{};
   for (std::uint32_t w = first; w < last; ++w) {
     const std::uint64_t begin = 32 * std::uint64_t{w};
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
     if (begin >= end) break;
-    if (end < begin + 32) std::fill(tile, tile + 32, 0u);
-    g.layout.for_each_slot(
-        begin, end, [&](Site site, Slot slot) HWY_ATTR { tile[site - begin] = spins[slot]; });
-    transpose(tile);
-    for (std::size_t r = 0; r < kReplicas; ++r) planes[r * g.plane_words + w] = tile[r];
-  }
-}
-
-void PlanesToWords(const WolffGeometry& g, const std::uint32_t* planes, std::uint32_t first,
-                   std::uint32_t last, std::uint32_t* spins) {
-  std::uint32_t tile[32];
-  for (std::uint32_t w = first; w < last; ++w) {
-    const std::uint64_t begin = 32 * std::uint64_t{w};
-    const std::uint64_t end = std::min<std::uint64_t>(begin + 32, g.sites);
-    if (begin >= end) break;
-    for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = planes[r * g.plane_words + w];
-    transpose(tile);
-    g.layout.for_each_slot(
-        begin, end, [&](Site site, Slot slot) HWY_ATTR { spins[slot] = tile[site - begin]; });
+    if (to_planes) {
+      if (end < begin + 32) std::fill(tile, tile + 32, 0u);
+      g.layout.for_each_slot(
+          begin, end, [&](Site site, Slot slot) HWY_ATTR { tile[site - begin] = spins[slot]; });
+      transpose(tile);
+      for (std::size_t r = 0; r < kReplicas; ++r) planes[r * g.plane_words + w] = tile[r];
+    } else {
+      for (std::size_t r = 0; r < kReplicas; ++r) tile[r] = planes[r * g.plane_words + w];
+      transpose(tile);
+      g.layout.for_each_slot(
+          begin, end, [&](Site site, Slot slot) HWY_ATTR { spins[slot] = tile[site - begin]; });
+    }
   }
 }
 
@@ -424,26 +418,22 @@ std::uint64_t grow(const WolffGeometry& g, const Address& at, Threshold bond, un
   return run(growth);
 }
 
-std::uint64_t WolffInPlane(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, StopPoll& poll, std::uint32_t* plane,
-                           WolffQueue& queue) {
-  const Site seed = wolff_seed_site(at, replica, g.sites);
-  return grow(g, at, bond, replica, PlaneSpins{plane}, poll, queue, seed, 0);
-}
-
-std::uint64_t WolffInWords(const WolffGeometry& g, const Address& at, Threshold bond,
-                           unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
+std::uint64_t WolffCluster(const WolffGeometry& g, const Address& at, Threshold bond,
+                           unsigned replica, const ReplicaSpins& spins, StopPoll& poll,
                            WolffQueue& queue) {
   const Layout& layout = g.layout;
-  const bool lattice = layout.lattice.dim > 0;
   const Site seed = wolff_seed_site(at, replica, g.sites);
-  const WordSpins spins{words,
+  if (spins.is_plane) {
+    return grow(g, at, bond, replica, PlaneSpins{spins.words}, poll, queue, seed, 0);
+  }
+  const bool lattice = layout.lattice.dim > 0;
+  const WordSpins words{spins.words,
                         static_cast<std::uint32_t>(layout.colour_base[0]),
                         static_cast<std::uint32_t>(layout.colour_base[1] - layout.colour_base[0]),
                         lattice ? 1u : 0u,
                         1u << replica,
-                        shared};
-  return grow(g, at, bond, replica, spins, poll, queue, seed,
+                        spins.shared};
+  return grow(g, at, bond, replica, words, poll, queue, seed,
               lattice ? layout.lattice.colour(seed) : 0);
 }
 
@@ -519,30 +509,17 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l, const Model& m
   link.resize(link.size() + kGuard, {0, 0});  // padding for vector loads
 }
 
-HWY_EXPORT(WordsToPlanes);
-HWY_EXPORT(PlanesToWords);
-void words_to_planes(const WolffGeometry& geometry, const std::uint32_t* spins, std::uint32_t first,
-                     std::uint32_t last, std::uint32_t* planes) {
-  HWY_DYNAMIC_DISPATCH(WordsToPlanes)(geometry, spins, first, last, planes);
-}
-void planes_to_words(const WolffGeometry& geometry, const std::uint32_t* planes,
-                     std::uint32_t first, std::uint32_t last, std::uint32_t* spins) {
-  HWY_DYNAMIC_DISPATCH(PlanesToWords)(geometry, planes, first, last, spins);
+HWY_EXPORT(TurnSpins);
+void turn_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
+                std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(TurnSpins)(geometry, to_planes, first, last, spins, planes);
 }
 
-HWY_EXPORT(WolffInPlane);
-HWY_EXPORT(WolffInWords);
-
-std::uint64_t wolff_in_plane(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, StopPoll& poll, std::uint32_t* plane,
-                             WolffQueue& queue) {
-  return HWY_DYNAMIC_DISPATCH(WolffInPlane)(geometry, at, bond, replica, poll, plane, queue);
-}
-std::uint64_t wolff_in_words(const WolffGeometry& geometry, const Address& at, Threshold bond,
-                             unsigned replica, std::uint32_t* words, bool shared, StopPoll& poll,
-                             WolffQueue& queue) {
-  return HWY_DYNAMIC_DISPATCH(WolffInWords)(geometry, at, bond, replica, words, shared, poll,
-                                            queue);
+HWY_EXPORT(WolffCluster);
+std::uint64_t wolff_cluster(const WolffGeometry& geometry, const Address& at, Threshold bond,
+                            unsigned replica, const ReplicaSpins& spins, StopPoll& poll,
+                            WolffQueue& queue) {
+  return HWY_DYNAMIC_DISPATCH(WolffCluster)(geometry, at, bond, replica, spins, poll, queue);
 }
 }  // namespace rewise::multispin
 #endif
