@@ -494,7 +494,8 @@ void SwendsenWangUpdate::run(ClusterMove move, const ClusterRun& run,
     for (std::uint32_t next; (next = scratch.next_replica.fetch_add(at_once)) <
                              (houdayer ? houdayer_pairs(kReplicas) : kReplicas);) {
       const std::uint32_t first_of = houdayer ? first_of_houdayer_pair(next) : next;
-      // Houdayer pairs flip together, and replicas whose clusters are compared are labelled together.
+      // Houdayer pairs flip together, and replicas whose clusters are compared are labelled
+      // together.
       const std::uint32_t step = houdayer ? kPartnerDistance : 1;
       const std::uint32_t end = first_of + step * (houdayer ? 2 : at_once);
       if (ahead[first_of] > n || poll.stopped()) {  // done before, or stopped: clears the flips
