@@ -191,7 +191,7 @@ constexpr std::uint32_t kLate = 1u << 31;
 using BlockPair = cuda::atomic_ref<unsigned long long, cuda::thread_scope_block>;
 
 // The replica that a leading warp works on, as shared with the other warps of the block.
-struct Slot {
+struct ClusterSlot {
   std::uint32_t step, up;    // of the current update
   std::uint32_t head, tail;  // of the pool, in chunks
   std::uint32_t given;       // chunks put into the pool and not yet completed
@@ -235,7 +235,7 @@ class Grower {
         below_((1u << lane_) - 1) {}
 
   // Makes the replica of this slot the current one.
-  __device__ __forceinline__ void turn_to(Slot& slot) {
+  __device__ __forceinline__ void turn_to(ClusterSlot& slot) {
     slot_ = &slot;
     plane_ = Plane<kHome>(slot.plane);
     special_of_ = slot.graph.special;
@@ -275,7 +275,7 @@ class Grower {
 
   // Takes a chunk of candidates from the pool of some slot and completes it. Returns false if there
   // was none. The search starts at slot `first`.
-  __device__ __forceinline__ bool help_one(Slot* slots, unsigned count, unsigned first) {
+  __device__ __forceinline__ bool help_one(ClusterSlot* slots, unsigned count, unsigned first) {
     const unsigned lanes = offers(slots, count);
     if (lanes == 0) return false;
     const unsigned later = lanes & ~((1u << first) - 1);
@@ -290,7 +290,7 @@ class Grower {
 
   // Completes chunks of any slot until no warp of the block leads. Called by warps that do not lead
   // or have finished leading.
-  __device__ __forceinline__ void help(Slot* slots, unsigned count, unsigned first) {
+  __device__ __forceinline__ void help(ClusterSlot* slots, unsigned count, unsigned first) {
     if (lane_ == 0) atomicAdd(&shared_.idle, 1u);
     while (agree(peek(shared_.leaders) != 0)) {
       __syncwarp();
@@ -315,7 +315,7 @@ class Grower {
   static_assert(kVisited <= 32 && kSpecials >= 64);
 
   // Bit mask of the slots whose pools contain chunks.
-  __device__ __forceinline__ unsigned offers(Slot* slots, unsigned count) const {
+  __device__ __forceinline__ unsigned offers(ClusterSlot* slots, unsigned count) const {
     return __ballot_sync(~0u, lane_ < count && peek(slots[lane_].head) != peek(slots[lane_].tail));
   }
 
@@ -570,7 +570,7 @@ class Grower {
   const DeviceWolff& g_;
   const SparseWolffArgs& run_;
   Shared& shared_;
-  Slot* slot_ = nullptr;
+  ClusterSlot* slot_ = nullptr;
   Plane<kHome> plane_{nullptr};
   const uint2 *special_of_ = nullptr, *row_ = nullptr;
   PhiloxSeed seed_{0};
@@ -619,7 +619,7 @@ __device__ __forceinline__ void return_plane(const std::uint32_t* own, std::uint
 template <int kDim, Home kHome>
 __device__ __forceinline__ void lead(const DeviceWolff& g, const SparseWolffArgs& run,
                                      const WolffLaunch& shape, Grower<kDim, kHome>& grower,
-                                     Slot* slots, Slot& slot, std::uint32_t* own) {
+                                     ClusterSlot* slots, ClusterSlot& slot, std::uint32_t* own) {
   const unsigned lane = threadIdx.x % 32;
   const bool near =
       kHome == Home::shared || (kHome == Home::either && threadIdx.x / 32 < shape.near);
@@ -679,14 +679,14 @@ __global__ void __launch_bounds__(kMaxThreads, 1)
                    const __grid_constant__ WolffLaunch shape) {
   extern __shared__ uint4 dynamic[];
   __shared__ Shared shared;
-  __shared__ Slot slots[kMaxThreads / 32];
+  __shared__ ClusterSlot slots[kMaxThreads / 32];
   const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
   auto* const planes = reinterpret_cast<std::uint32_t*>(dynamic);
   auto* const buffers = reinterpret_cast<uint2*>(planes + std::size_t{shape.near} * g.plane_words);
   uint2* const buffer = buffers + std::size_t{warp} * (shape.buffer + kSpecials / 2);
   if (threadIdx.x < shape.slots) {
     const std::size_t number = std::size_t{blockIdx.x} * shape.slots + threadIdx.x;
-    Slot& slot = slots[threadIdx.x];
+    ClusterSlot& slot = slots[threadIdx.x];
     slot.head = slot.tail = slot.given = 0;
     slot.pool = run.pool + number * shape.pool_of_slot();
   }
@@ -728,7 +728,8 @@ void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int
 WolffLaunch choose_wolff_launch(int dim, std::uint32_t plane_words, std::uint32_t replicas,
                                 std::uint64_t bonds, double special_share) {
   constexpr unsigned warps = kMaxThreads / 32;
-  constexpr std::size_t kept = sizeof(Shared) + warps * sizeof(Slot) + 1024;  // 1024: for CUDA
+  constexpr std::size_t kept =
+      sizeof(Shared) + warps * sizeof(ClusterSlot) + 1024;  // 1024: for CUDA
   // Number of slots with planes in global memory: kFarBeside in addition to one slot in shared
   // memory, kFarAlone if no plane fits there. With few shortcuts their words are mostly in the
   // second-level cache.
