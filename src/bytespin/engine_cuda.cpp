@@ -119,7 +119,6 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   work_.cluster_seconds += fraction * seconds;
   work_.local_seconds += (1 - fraction) * seconds;
   count(schedule, cycles, found);
-  if (!sums_clusters()) cluster_updates_ = 0;
 }
 
 std::uint64_t CudaEngine::fetch_sums() {
@@ -129,7 +128,7 @@ std::uint64_t CudaEngine::fetch_sums() {
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
     const unsigned long long* quartic = sums.data() + replicas_ + 2 * replica;
     sites += is_few_cluster() ? quartic[0] : sums[replica];
-    if (!sums_clusters()) continue;
+    if (!has_cluster_sums()) continue;
     cluster_size_[replica] += sums[replica];
     if (is_swendsen_wang()) {
       cluster_quartic_[replica] += WideSum{quartic[1]} << 64 | quartic[0];

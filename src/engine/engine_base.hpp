@@ -78,7 +78,7 @@ class EngineBase : public Engine {
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
   // Whether measurements have sums over clusters. With couplings or fields the spins of a cluster
   // differ, and cluster sizes do not give an estimator of m^2.
-  bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
+  virtual bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
 
   // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;
