@@ -75,6 +75,10 @@ class BitlatticeEngine : public EngineBase {
   double sweep_seconds_ = 0;  // of a replica; 0 if unknown
 };
 
+// Throws Error(device) if the memory of the machine is too small.
+std::unique_ptr<Engine> make_cpu_engine(const Layout& layout, const EngineSpec& spec,
+                                        const EngineOptions& options);
+
 // On one CUDA device. Throws Error(device) if there is no such device or its memory is too small;
 // the message says how much is needed and what to reduce.
 std::unique_ptr<Engine> make_cuda_engine(const Layout& layout, const EngineSpec& spec,
