@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
+#include "src/base/require_memory.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/multispin.hpp"
@@ -66,15 +67,9 @@ void DeviceBatch::check_memory() const {
   }
   need += MeasuredSums::bytes(replicas);
   need += engines_.front().layout.sites * 4;
-  const std::size_t free = free_device_memory();
-  if (need > free) {
-    throw Error(ExitCode::device,
-                fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, but only "
-                            "{:.1f} GiB are free (reduce replicas, temperatures or the size)",
-                            device_, static_cast<double>(need) / (1ull << 30),
-                            engines_.front().layout.sites, replicas,
-                            static_cast<double>(free) / (1ull << 30)));
-  }
+  require_memory(fmt::format("cuda:{}", device_),
+                 fmt::format("{} sites x {} replicas", engines_.front().layout.sites, replicas),
+                 need, free_device_memory(), "reduce replicas, temperatures or the size");
 }
 
 void DeviceBatch::wait() { stream_.wait(); }
