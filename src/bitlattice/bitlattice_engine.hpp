@@ -17,10 +17,9 @@ namespace rewise::bitlattice {
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
 
 // Throws Error(device) if this many replicas do not fit into the memory of the machine, or of a
-// CUDA device with `free` bytes.
+// CUDA device, which becomes current.
 void check_machine_memory(const Layout& layout, std::size_t replicas);
-void check_device_memory(const Layout& layout, std::size_t replicas, int device,
-                         std::uint64_t free);
+void check_device_memory(const Layout& layout, std::size_t replicas, int device);
 
 class BitlatticeEngine : public EngineBase {
  public:

@@ -63,7 +63,7 @@ void CudaEngine::start(std::uint64_t more_bytes) {
                              replicas_ * (5 + tables_.states) * sizeof(unsigned long long) +
                              (64u << 20) + more_bytes;
   require_memory(device_name_, fmt::format("{} sites x {} replicas", tables_.sites, replicas_),
-                 need, free_device_memory(), "reduce replicas, temperatures or the size");
+                 need, free_memory(device_.device()), "reduce replicas, temperatures or the size");
   spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride);
   spins_.clear(stream());
   sums_ = DeviceBuffer<unsigned long long>(3 * replicas_);
@@ -205,10 +205,7 @@ class FerromagnetCudaEngine final : public CudaEngine, public HasDeviceSpins {
     device_.wait();
     return report_.data();
   }
-  void wait_for_readers() override {
-    device_.use();
-    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
-  }
+  void wait_for_readers() override { device_.wait_for_readers(); }
 
  private:
   void sweep() override {
