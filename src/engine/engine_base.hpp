@@ -34,9 +34,7 @@ class EngineBase : public Engine {
   void write_spins(std::span<const std::uint8_t> spins) final;
   std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
   WorkCounters work() const final { return work_; }
-  // True after an advance() that was stopped before its end, in this process or before the state
-  // was saved.
-  virtual bool is_mid_advance() const { return !in_step() || steps_ahead_.front() > 0; }
+  bool is_mid_advance() const override { return !in_step() || steps_ahead_.front() > 0; }
 
  protected:
   using Bytes = std::span<const std::uint8_t>;
