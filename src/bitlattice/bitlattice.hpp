@@ -27,9 +27,6 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
 // The extents of a graph. Throws Error(usage) unless it is a regular lattice.
 std::vector<std::uint32_t> regular_extents(const Graph& graph);
 
-std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,
-                                               const EngineOptions& options);
-
 extern const EngineFactory kBitlatticeFactory;
 
 }  // namespace rewise

@@ -10,6 +10,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/base/require_memory.hpp"
+#include "src/cuda/devices.hpp"
 
 namespace rewise::bitlattice {
 namespace {
@@ -74,10 +75,9 @@ void check_machine_memory(const Layout& layout, std::size_t replicas) {
                    static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
-void check_device_memory(const Layout& layout, std::size_t replicas, int device,
-                         std::uint64_t free) {
+void check_device_memory(const Layout& layout, std::size_t replicas, int device) {
   check_memory(fmt::format("cuda:{}", device), layout, replicas,
-               (4 * layout.words() + 16) * replicas + (64u << 20), free);
+               (4 * layout.words() + 16) * replicas + (64u << 20), free_memory(device));
 }
 
 BitlatticeEngine::BitlatticeEngine(const Layout& layout, const EngineSpec& spec)

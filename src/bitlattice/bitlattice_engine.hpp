@@ -17,10 +17,9 @@ namespace rewise::bitlattice {
 void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
 
 // Throws Error(device) if this many replicas do not fit into the memory of the machine, or of a
-// CUDA device with `free` bytes.
+// CUDA device, which becomes current.
 void check_machine_memory(const Layout& layout, std::size_t replicas);
-void check_device_memory(const Layout& layout, std::size_t replicas, int device,
-                         std::uint64_t free);
+void check_device_memory(const Layout& layout, std::size_t replicas, int device);
 
 class BitlatticeEngine : public EngineBase {
  public:
@@ -74,6 +73,10 @@ class BitlatticeEngine : public EngineBase {
   std::uint64_t sweeps_ahead_ = 0;
   double sweep_seconds_ = 0;  // of a replica; 0 if unknown
 };
+
+// Throws Error(device) if the memory of the machine is too small.
+std::unique_ptr<Engine> make_cpu_engine(const Layout& layout, const EngineSpec& spec,
+                                        const EngineOptions& options);
 
 // On one CUDA device. Throws Error(device) if there is no such device or its memory is too small;
 // the message says how much is needed and what to reduce.

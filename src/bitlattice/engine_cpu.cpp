@@ -1,21 +1,14 @@
 // The bitlattice engine on the CPU.
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 
 #include "src/base/clock.hpp"
-#include "src/base/error.hpp"
-#include "src/bitlattice/bitlattice.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
-#include "src/bitlattice/distributed_engine.hpp"
 #include "src/bitlattice/host_replicas.hpp"
-#include "src/cuda/devices.hpp"
 
-namespace rewise {
+namespace rewise::bitlattice {
 namespace {
-
-using namespace bitlattice;
 
 class CpuEngine final : public BitlatticeEngine {
  public:
@@ -67,40 +60,9 @@ class CpuEngine final : public BitlatticeEngine {
 
 }  // namespace
 
-std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
-  return 4 * Layout::make(extents).words();
-}
-
-std::vector<std::uint32_t> regular_extents(const Graph& graph) {
-  const Lattice& lattice = graph.lattice();
-  if (lattice.dim == 0 || !graph.modified_sites().empty()) {
-    throw Error(
-        ExitCode::usage,
-        "the bitlattice engine supports regular lattices only, not rewired or imported graphs "
-        "(use the multispin or bytespin engine)");
-  }
-  return {lattice.extent.begin(), lattice.extent.begin() + lattice.dim};
-}
-
-std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
-                                               const EngineSpec& spec,
-                                               const EngineOptions& options) {
-  const Layout layout = Layout::make(extents);
-  check_bitlattice_spec(spec, options);
-  if (!options.devices.empty()) return make_bitlattice_team(extents, spec, options);
-  if (options.device >= 0) {
-#if defined(REWISE_HAVE_CUDA)
-    return make_cuda_engine(layout, spec, options);
-#else
-    no_cuda();
-#endif
-  }
+std::unique_ptr<Engine> make_cpu_engine(const Layout& layout, const EngineSpec& spec,
+                                        const EngineOptions& options) {
   return std::make_unique<CpuEngine>(layout, spec, options);
 }
 
-std::unique_ptr<Engine> make_bitlattice_engine(const Graph& graph, const EngineSpec& spec,
-                                               const EngineOptions& options) {
-  return make_bitlattice_engine(regular_extents(graph), spec, options);
-}
-
-}  // namespace rewise
+}  // namespace rewise::bitlattice

@@ -6,8 +6,7 @@
 #include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/kernels.hpp"
 #include "src/cuda/device_buffer.hpp"
-#include "src/cuda/stream.hpp"
-#include "src/cuda/use_device.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 
@@ -25,13 +24,10 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 
   DeviceSpins device_spins() override;
   std::int64_t* measure_on_device() override;
-  void wait_for_readers() override {
-    use();
-    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
-  }
+  void wait_for_readers() override { device_.wait_for_readers(); }
 
  private:
-  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  cudaStream_t stream() const { return device_.get(); }
   void sweep(std::size_t replica, std::uint32_t step);  // queued
   void count_replicas();                                // queued
   std::uint32_t* spins_of(std::size_t replica) { return spins_.data() + replica * layout_.words(); }
@@ -41,9 +37,8 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
                    std::span<const std::uint32_t> words) override;
 
   const EngineOptions options_;
-  const int device_;
+  const DeviceStream device_;
   const std::string device_name_;
-  CudaStream stream_;
   DeviceBuffer<std::uint32_t> spins_;          // [replicas][words]
   DeviceBuffer<unsigned long long> measured_;  // [replicas][2] unequal bonds, sites up
   DeviceBuffer<std::int64_t> sums_;            // allocated by the first measure_on_device()
@@ -52,20 +47,20 @@ class CudaEngine final : public BitlatticeEngine, public HasDeviceSpins {
 CudaEngine::CudaEngine(const Layout& layout, const EngineSpec& spec, const EngineOptions& options)
     : BitlatticeEngine(layout, spec),
       options_(options),
-      device_(use_device(options.device)),
-      device_name_(fmt::format("cuda:{}", device_)) {
-  check_device_memory(layout_, replicas_, device_, free_device_memory());
+      device_(options.device),
+      device_name_(fmt::format("cuda:{}", options.device)) {
+  check_device_memory(layout_, replicas_, options.device);
   spins_ = DeviceBuffer<std::uint32_t>(replicas_ * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * replicas_);
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
     launch_start(layout_, layout_.all_rows(), spec_.seed, static_cast<std::uint32_t>(replica),
-                 hot(replica), spins_of(replica), stream_.get());
+                 hot(replica), spins_of(replica), stream());
   }
-  stream_.wait();
+  device_.wait();
 }
 
 bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
-  use();
+  device_.use();
   return advance_replicas(
       options_, schedule, cycles,
       [&](std::size_t begin, std::size_t end, std::uint64_t step, std::uint64_t steps) {
@@ -74,7 +69,7 @@ bool CudaEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
             sweep(replica, static_cast<std::uint32_t>(step + n));
           }
         }
-        stream_.wait();
+        device_.wait();
       });
 }
 
@@ -82,33 +77,33 @@ void CudaEngine::sweep(std::size_t replica, std::uint32_t step) {
   const Draws drawn = draws(replica, step);
   for (const int colour : {0, 1}) {
     launch_update(layout_, layout_.all_rows(), drawn, spec_.local, colour, spins_of(replica),
-                  stream_.get());
+                  stream());
   }
 }
 
 void CudaEngine::count_replicas() {
-  measured_.clear(stream_.get());
+  measured_.clear(stream());
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
     launch_count(layout_, layout_.all_rows(), spins_of(replica), measured_.data() + 2 * replica,
-                 stream_.get());
+                 stream());
   }
 }
 
 void CudaEngine::measure(Observation& out) {
-  use();
+  device_.use();
   const double start = now();
   count_replicas();
-  fill_observation(measured_.to_host(stream_.get()), out);
+  fill_observation(measured_.to_host(stream()), out);
   work_.measure_seconds += now() - start;
 }
 
 std::int64_t* CudaEngine::measure_on_device() {
-  use();
+  device_.use();
   if (sums_.empty()) sums_ = DeviceBuffer<std::int64_t>(2 * replicas_);
   count_replicas();
   launch_report({measured_.data(), 2, measured_.data() + 1, 2}, sum_units(),
-                static_cast<std::uint32_t>(replicas_), sums_.data(), stream_.get());
-  stream_.wait();
+                static_cast<std::uint32_t>(replicas_), sums_.data(), stream());
+  device_.wait();
   return sums_.data();
 }
 
@@ -117,7 +112,7 @@ DeviceSpins CudaEngine::device_spins() {
   const auto colour = static_cast<std::int64_t>(layout_.colour_words());
   const std::uint64_t replicas = spec_.replicas;
   return {spins_.data(),
-          device_,
+          device_.device(),
           true,
           {spec_.betas.size(), replicas, 2, layout_.rows, layout_.stride()},
           {static_cast<std::int64_t>(replicas) * 2 * colour, 2 * colour, colour, row, 1}};
@@ -125,16 +120,16 @@ DeviceSpins CudaEngine::device_spins() {
 
 void CudaEngine::read_words(std::size_t replica, std::uint64_t first,
                             std::span<std::uint32_t> out) const {
-  use();
-  spins_.copy_out(out, stream_.get(), replica * layout_.words() + first);
-  stream_.wait();
+  device_.use();
+  spins_.copy_out(out, stream(), replica * layout_.words() + first);
+  device_.wait();
 }
 
 void CudaEngine::write_words(std::size_t replica, std::uint64_t first,
                              std::span<const std::uint32_t> words) {
-  use();
-  spins_.copy_in(words, stream_.get(), replica * layout_.words() + first);
-  stream_.wait();
+  device_.use();
+  spins_.copy_in(words, stream(), replica * layout_.words() + first);
+  device_.wait();
 }
 
 }  // namespace

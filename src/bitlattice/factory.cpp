@@ -1,9 +1,44 @@
-// The factory of the bitlattice engine, and its estimates of memory and time.
+// How the bitlattice engine is made, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
+#include "src/base/error.hpp"
+#include "src/bitlattice/bitlattice_engine.hpp"
 #include "src/bitlattice/distributed_engine.hpp"
+#include "src/cuda/devices.hpp"
 
 namespace rewise {
+
+std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
+  return 4 * bitlattice::Layout::make(extents).words();
+}
+
+std::vector<std::uint32_t> regular_extents(const Graph& graph) {
+  const Lattice& lattice = graph.lattice();
+  if (lattice.dim == 0 || !graph.modified_sites().empty()) {
+    throw Error(
+        ExitCode::usage,
+        "the bitlattice engine supports regular lattices only, not rewired or imported graphs "
+        "(use the multispin or bytespin engine)");
+  }
+  return {lattice.extent.begin(), lattice.extent.begin() + lattice.dim};
+}
+
+std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>& extents,
+                                               const EngineSpec& spec,
+                                               const EngineOptions& options) {
+  const bitlattice::Layout layout = bitlattice::Layout::make(extents);
+  bitlattice::check_bitlattice_spec(spec, options);
+  if (!options.devices.empty()) return make_bitlattice_team(extents, spec, options);
+  if (options.device >= 0) {
+#if defined(REWISE_HAVE_CUDA)
+    return bitlattice::make_cuda_engine(layout, spec, options);
+#else
+    no_cuda();
+#endif
+  }
+  return bitlattice::make_cpu_engine(layout, spec, options);
+}
+
 namespace {
 
 EngineMemory memory(const EngineLoad& load, double, bool on_device) {

@@ -13,9 +13,9 @@
 #include "src/bitlattice/kernels.hpp"
 #include "src/bitlattice/slab.hpp"
 #include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/stream.hpp"
-#include "src/cuda/use_device.hpp"
 #include "src/engine/device_messages.hpp"
 
 namespace rewise::bitlattice {
@@ -26,13 +26,12 @@ class CudaSlab final : public Slab {
   CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
            int device);
   ~CudaSlab() override {
-    cudaSetDevice(device_);
+    device_.finish();
     cudaStreamSynchronize(urgent_.get());
-    cudaStreamSynchronize(main_.get());
   }
 
   std::string device() const override { return "cuda"; }
-  std::string model() const override { return device_model(device_); }
+  std::string model() const override { return device_model(device_.device()); }
   int threads() const override { return 1; }
   std::string route() const override { return messages_ ? messages_->routes() : ""; }
   void sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) override;
@@ -44,7 +43,7 @@ class CudaSlab final : public Slab {
   void fetch(std::uint64_t replica) override;
 
  private:
-  void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
+  cudaStream_t stream() const { return device_.get(); }
   std::uint32_t* spins_of(std::size_t replica) { return spins_.data() + replica * layout_.words(); }
   // Index of a colour of a replica in spins_.
   std::size_t place(std::size_t replica, int colour) const {
@@ -56,28 +55,28 @@ class CudaSlab final : public Slab {
   void exchange(std::size_t first, std::size_t last, int colour);
   void half_sweep(std::size_t first, std::size_t last, int colour, const std::vector<Draws>& draws);
 
-  const int device_;
-  CudaStream main_, urgent_;
+  const DeviceStream device_;  // with the main stream
+  CudaStream urgent_;
   CudaEvent inside_done_, outer_done_;
   DeviceBuffer<std::uint32_t> spins_;          // [replicas][words]
   DeviceBuffer<unsigned long long> measured_;  // [replicas][2] unequal bonds, sites up
   std::unique_ptr<DeviceMessages> messages_;   // destroyed first
 };
 
-// Streams and events belong to the current device: call use_device() first.
+// Streams and events belong to the current device, which device_ chooses.
 CudaSlab::CudaSlab(const Layout& lattice, const EngineSpec& spec, distributed::Transport& transport,
                    int device)
-    : Slab(lattice, spec, transport), device_(use_device(device)), urgent_(CudaStream::urgent()) {
-  check_device_memory(layout_, rules_.count(), device_, free_device_memory());
+    : Slab(lattice, spec, transport), device_(device), urgent_(CudaStream::urgent()) {
+  check_device_memory(layout_, rules_.count(), device);
   const std::size_t replicas = rules_.count();
   spins_ = DeviceBuffer<std::uint32_t>(replicas * layout_.words());
   measured_ = DeviceBuffer<unsigned long long>(2 * replicas);
   for (std::size_t replica = 0; replica < replicas; ++replica) {
     launch_start(layout_, planes(1, own_planes() + 1), spec.seed,
                  static_cast<std::uint32_t>(replica), rules_.hot(replica), spins_of(replica),
-                 main_.get());
+                 stream());
   }
-  main_.wait();
+  device_.wait();
 }
 
 // Queues the halo exchange of a colour on the urgent stream.
@@ -106,7 +105,7 @@ void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
     launch_update(layout_, rows, draws[replica - first], rules_.spec().local, colour,
                   spins_of(replica), stream);
   };
-  outer_done_.make_stream_wait(main_.get());  // of the previous half-sweep
+  outer_done_.make_stream_wait(stream());  // of the previous half-sweep
   inside_done_.make_stream_wait(urgent_.get());
   for (std::size_t replica = first; replica < last; ++replica) {
     update(replica, planes(1, 2), urgent_.get());
@@ -114,14 +113,14 @@ void CudaSlab::half_sweep(std::size_t first, std::size_t last, int colour,
   }
   outer_done_.record(urgent_.get());
   for (std::size_t replica = first; replica < last && own > 2; ++replica) {
-    update(replica, planes(2, own), main_.get());
+    update(replica, planes(2, own), stream());
   }
-  inside_done_.record(main_.get());
+  inside_done_.record(stream());
   exchange(first, last, colour);
 }
 
 void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, std::uint64_t steps) {
-  use();
+  device_.use();
   std::vector<Draws> draws(last - first);
   for (std::uint64_t n = 0; n < steps; ++n) {
     for (std::size_t replica = first; replica < last; ++replica) {
@@ -130,38 +129,38 @@ void CudaSlab::sweep(std::size_t first, std::size_t last, std::uint64_t step, st
     for (int colour = 0; colour < 2; ++colour) half_sweep(first, last, colour, draws);
   }
   messages_->finish(urgent_.get());
-  main_.wait();
+  device_.wait();
 }
 
 void CudaSlab::count(std::span<std::uint64_t> sums) {
-  use();
-  measured_.clear(main_.get());
+  device_.use();
+  measured_.clear(stream());
   for (std::size_t replica = 0; replica < rules_.count(); ++replica) {
     launch_count(layout_, planes(1, own_planes() + 1), spins_of(replica),
-                 measured_.data() + 2 * replica, main_.get());
+                 measured_.data() + 2 * replica, stream());
   }
-  const auto counted = measured_.to_host(main_.get());
+  const auto counted = measured_.to_host(stream());
   std::copy(counted.begin(), counted.end(), sums.begin());
 }
 
 void CudaSlab::read_words(std::size_t replica, int colour, std::uint64_t first,
                           std::span<std::uint32_t> out) const {
-  use();
-  spins_.copy_out(out, main_.get(), place(replica, colour) + layout_.plane_words() + first);
-  main_.wait();
+  device_.use();
+  spins_.copy_out(out, stream(), place(replica, colour) + layout_.plane_words() + first);
+  device_.wait();
 }
 
 void CudaSlab::write_words(std::size_t replica, int colour, std::uint64_t first,
                            std::span<const std::uint32_t> words) {
-  use();
-  spins_.copy_in(words, main_.get(), place(replica, colour) + layout_.plane_words() + first);
-  main_.wait();
+  device_.use();
+  spins_.copy_in(words, stream(), place(replica, colour) + layout_.plane_words() + first);
+  device_.wait();
 }
 
 void CudaSlab::fetch(std::uint64_t replica) {
-  use();
+  device_.use();
   if (!messages_) {
-    messages_ = std::make_unique<DeviceMessages>(transport_, device_);
+    messages_ = std::make_unique<DeviceMessages>(transport_, device_.device());
     messages_->register_memory({reinterpret_cast<std::uint8_t*>(spins_.data()), spins_.bytes()});
   }
   for (int colour = 0; colour < 2; ++colour) exchange(replica, replica + 1, colour);

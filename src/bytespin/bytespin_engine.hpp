@@ -24,9 +24,8 @@ class BytespinEngine : public EngineBase {
 
  protected:
   bool is_few_cluster() const { return spec_.cluster == ClusterUpdate::few_cluster; }
-  // Whether the engine measures sums over clusters: those with couplings, fields or replica
-  // exchange do not.
-  bool sums_clusters() const { return !has_interactions(spec_); }
+  // The engine of interactions/ does not measure them, not even with replica exchange only.
+  bool has_cluster_sums() const final { return !has_interactions(spec_); }
   // Throws Error(usage) for a schedule that the model does not allow.
   virtual void check_schedule(const Schedule&) const {}
   // advance() for engines that step all replicas together. run(schedule, cycles) makes the updates

@@ -19,20 +19,13 @@ DeviceGraph::DeviceGraph(const GraphTables& tables, cudaStream_t stream) : view_
   // The 64 sites of a word may begin in the last masks but one.
   std::vector<SiteMasks> site_masks = tables.site_masks;
   site_masks.resize(site_masks.size() + 2);
-  site_masks_ = upload(site_masks, stream);
-  offsets_ = DeviceBuffer<std::uint64_t>(tables.graph.offsets(), stream);
-  entries_ = upload(tables.entries, stream);
-  rewired_ = upload(tables.rewired, stream);
-  flip_ = upload(flip, stream);
-  weight_ = upload(weight, stream);
-  bond_ = upload(bond, stream);
-  view_.site_masks = site_masks_.data();
-  view_.offsets = offsets_.data();
-  view_.entries = entries_.data();
-  view_.rewired = rewired_.data();
-  view_.flip = flip_.data();
-  view_.weight = weight_.data();
-  view_.bond = bond_.data();
+  view_.site_masks = memory_.upload(site_masks, stream);
+  view_.offsets = memory_.upload(tables.graph.offsets(), stream);
+  view_.entries = memory_.upload(tables.entries, stream);
+  view_.rewired = memory_.upload(tables.rewired, stream);
+  view_.flip = memory_.upload(flip, stream);
+  view_.weight = memory_.upload(weight, stream);
+  view_.bond = memory_.upload(bond, stream);
 }
 
 }  // namespace rewise::bytespin

@@ -3,20 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <vector>
-
 #include "src/bytespin/graph_tables.hpp"
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 
 namespace rewise::bytespin {
-
-// Copies to the current device and synchronises with the stream.
-template <class T>
-DeviceBuffer<T> upload(const std::vector<T>& host, cudaStream_t stream) {
-  DeviceBuffer<T> buffer(std::span<const T>(host), stream);
-  check_cuda(cudaStreamSynchronize(stream), "copying the graph to the device");
-  return buffer;
-}
 
 class DeviceGraph {
  public:
@@ -29,12 +19,7 @@ class DeviceGraph {
 
  private:
   GraphView view_;
-  DeviceBuffer<SiteMasks> site_masks_;
-  DeviceBuffer<std::uint64_t> offsets_;
-  DeviceBuffer<CellBond> entries_;
-  DeviceBuffer<RewiredSlot> rewired_;
-  DeviceBuffer<Threshold> flip_, bond_;
-  DeviceBuffer<std::uint64_t> weight_;
+  DeviceArrays memory_;  // to which view_ points
 };
 
 }  // namespace rewise::bytespin

@@ -128,7 +128,7 @@ bool CpuEngine::advance(const Schedule& schedule, std::uint64_t cycles) {
       closing == 0 ? to(steps) : advance_and_close(options_, schedule, steps, closing, to, close);
   if (!arrived || !all_arrived(steps)) return false;
   step_ += steps;
-  if (sums_clusters()) cluster_updates_ += cycles * schedule.cluster;
+  if (has_cluster_sums()) cluster_updates_ += cycles * schedule.cluster;
   return true;
 }
 

@@ -63,7 +63,7 @@ void CudaEngine::start(std::uint64_t more_bytes) {
                              replicas_ * (5 + tables_.states) * sizeof(unsigned long long) +
                              (64u << 20) + more_bytes;
   require_memory(device_name_, fmt::format("{} sites x {} replicas", tables_.sites, replicas_),
-                 need, free_device_memory(), "reduce replicas, temperatures or the size");
+                 need, free_memory(device_.device()), "reduce replicas, temperatures or the size");
   spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride);
   spins_.clear(stream());
   sums_ = DeviceBuffer<unsigned long long>(3 * replicas_);
@@ -119,7 +119,6 @@ void CudaEngine::run(const Schedule& schedule, std::uint64_t cycles) {
   work_.cluster_seconds += fraction * seconds;
   work_.local_seconds += (1 - fraction) * seconds;
   count(schedule, cycles, found);
-  if (!sums_clusters()) cluster_updates_ = 0;
 }
 
 std::uint64_t CudaEngine::fetch_sums() {
@@ -129,7 +128,7 @@ std::uint64_t CudaEngine::fetch_sums() {
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
     const unsigned long long* quartic = sums.data() + replicas_ + 2 * replica;
     sites += is_few_cluster() ? quartic[0] : sums[replica];
-    if (!sums_clusters()) continue;
+    if (!has_cluster_sums()) continue;
     cluster_size_[replica] += sums[replica];
     if (is_swendsen_wang()) {
       cluster_quartic_[replica] += WideSum{quartic[1]} << 64 | quartic[0];
@@ -206,10 +205,7 @@ class FerromagnetCudaEngine final : public CudaEngine, public HasDeviceSpins {
     device_.wait();
     return report_.data();
   }
-  void wait_for_readers() override {
-    device_.use();
-    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
-  }
+  void wait_for_readers() override { device_.wait_for_readers(); }
 
  private:
   void sweep() override {

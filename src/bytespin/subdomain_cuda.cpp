@@ -266,10 +266,9 @@ void CudaSubdomain::check_memory() const {
     for (const RewiredSlot& r : tables_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
   }
-  device_.use();
   require_memory(fmt::format("cuda:{}", device_.device()),
                  fmt::format("the planes of this device for {} replicas", replicas_), need,
-                 free_device_memory(),
+                 free_memory(device_.device()),
                  "use more devices, or reduce replicas, temperatures or the size");
 }
 

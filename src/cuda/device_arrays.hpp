@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,8 +26,9 @@ class DeviceArrays {
     return keep(std::move(buffer));
   }
   // Returns a copy of `host` and waits for the stream.
-  template <class T>
-  T* upload(const std::vector<T>& host, cudaStream_t stream) {
+  template <std::ranges::contiguous_range Host>
+  auto* upload(const Host& host, cudaStream_t stream) {
+    using T = std::ranges::range_value_t<Host>;
     DeviceBuffer<T> buffer(std::span<const T>(host), stream);
     check_cuda(cudaStreamSynchronize(stream), "copying to the device");
     return keep(std::move(buffer));

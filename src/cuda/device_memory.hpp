@@ -118,21 +118,6 @@ inline cudaError_t return_to_pool(void* memory) {
   return status;
 }
 
-// Bytes available on the current device, including unused memory of the pool.
-inline std::size_t free_device_memory() {
-  std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory of the device");
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t reserved = 0, used = 0;
-  if (current_pool(pool) == cudaSuccess &&
-      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
-      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) {
-    return free + static_cast<std::size_t>(reserved - std::min(used, reserved));
-  }
-  cudaGetLastError();
-  return free;
-}
-
 // The number of items of `each` bytes that fit into `free` bytes beside `fixed` bytes. Leaves a
 // quarter of the room unused, unless `least` items need it.
 inline std::uint64_t items_in(std::uint64_t free, std::uint64_t fixed, std::uint64_t each,

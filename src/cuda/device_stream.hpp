@@ -17,6 +17,11 @@ class DeviceStream {
   void use() const { check_cuda(cudaSetDevice(device_), "choosing the device"); }
   // Waits for all queued work and throws its errors.
   void wait() const { stream_.wait(); }
+  // Waits for all work on the device, since other code may be reading memory of the owner.
+  void wait_for_readers() const {
+    use();
+    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
+  }
   // wait() without throwing, for destructors of memory that queued work uses.
   void finish() const noexcept {
     cudaSetDevice(device_);

@@ -17,6 +17,6 @@ void require_device(int) { no_cuda(); }
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
 
-double free_memory(int) { no_cuda(); }
+std::uint64_t free_memory(int) { no_cuda(); }
 
 }  // namespace rewise

@@ -109,9 +109,19 @@ std::vector<CudaDevice> cuda_devices() {
   return devices;
 }
 
-double free_memory(int device) {
+std::uint64_t free_memory(int device) {
   check_cuda(cudaSetDevice(device), "choosing the device");
-  return static_cast<double>(free_device_memory());
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory of the device");
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t reserved = 0, used = 0;
+  if (current_pool(pool) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess) {
+    return free + reserved - std::min(used, reserved);
+  }
+  cudaGetLastError();
+  return free;
 }
 
 }  // namespace rewise

@@ -26,8 +26,9 @@ struct CudaReport {
   std::string reason_none;  // one line that says why no device can be used; "" if one can
 };
 
-// Bytes available for buffers on the device. Throws Error(device).
-double free_memory(int device);
+// Bytes available for buffers on the device, including unused memory of its pool. Makes the device
+// current. Throws Error(device).
+std::uint64_t free_memory(int device);
 
 // Which devices to test. Only a test shows whether this build's kernels run on a device. A test
 // creates a context on the device, which takes memory and about 0.2 s; devices are tested one after

@@ -163,6 +163,9 @@ class Engine {
   // the position, and the same call continues from there, bit for bit. Do not measure before a call
   // has returned true.
   virtual bool advance(const Schedule& schedule, std::uint64_t cycles) = 0;
+  // True after an advance() that was stopped before its end, in this process or before the state
+  // was saved.
+  virtual bool is_mid_advance() const = 0;
 
   // Measures every replica and resets the cluster sums. Columns that the run does not have are
   // empty afterwards.

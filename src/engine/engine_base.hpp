@@ -34,9 +34,7 @@ class EngineBase : public Engine {
   void write_spins(std::span<const std::uint8_t> spins) final;
   std::uint64_t trajectory_hash(const EngineState* saved = nullptr) const final;
   WorkCounters work() const final { return work_; }
-  // True after an advance() that was stopped before its end, in this process or before the state
-  // was saved.
-  virtual bool is_mid_advance() const { return !in_step() || steps_ahead_.front() > 0; }
+  bool is_mid_advance() const override { return !in_step() || steps_ahead_.front() > 0; }
 
  protected:
   using Bytes = std::span<const std::uint8_t>;
@@ -78,7 +76,7 @@ class EngineBase : public Engine {
   bool is_swendsen_wang() const { return spec_.cluster == ClusterUpdate::swendsen_wang; }
   // Whether measurements have sums over clusters. With couplings or fields the spins of a cluster
   // differ, and cluster sizes do not give an estimator of m^2.
-  bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
+  virtual bool has_cluster_sums() const { return spec_.model.is_ferromagnet(); }
 
   // Number of steps of these cycles. Throws Error(usage) if there would be more than 2^32 steps.
   std::uint64_t check_steps(const Schedule& schedule, std::uint64_t cycles) const;

@@ -49,55 +49,79 @@ void guarded(Transport& transport, const F& f) {
   }
 }
 
-// Makes the subdomains of all ranks. If a rank has an error or another model of device than rank 0,
-// rank 0 throws the error of the first such rank and the other ranks return nullptr.
-std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMaker& make,
-                                         std::span<const std::uint8_t> spec_bytes, int& threads) {
-  std::unique_ptr<Subdomain> subdomain;
-  std::string text, model;  // error message; model of the device
+// The outcome of a rank's part of a common task.
+struct Outcome {
   ExitCode code = ExitCode::done;
+  std::string error;                 // its message
+  std::vector<std::uint8_t> result;  // what the task wrote
+};
+
+// Calls task(result), which writes the result of this rank. Returns the outcomes of all ranks on
+// rank 0, nothing on others. `part_of`: what is too large if the memory is too small.
+template <class F>
+std::vector<Outcome> gather_outcomes(Transport& transport, std::string_view part_of,
+                                     const F& task) {
+  ExitCode code = ExitCode::done;
+  std::string text;
+  ByteWriter result, report;
   try {
-    subdomain = make(spec_bytes);
-    threads = subdomain->threads();
-    model = subdomain->model();
+    task(result);
   } catch (const Error& error) {
     code = error.exit_code();
     text = error.what();
   } catch (const std::bad_alloc&) {
     code = ExitCode::device;
-    text = "not enough memory for its part of the lattice";
+    text = fmt::format("not enough memory for its part of the {}", part_of);
   } catch (const std::exception& error) {
     code = ExitCode::internal;
     text = error.what();
   }
-  ByteWriter report;
-  report(code)(threads)(std::vector<char>(text.begin(), text.end()));
-  report(std::vector<char>(model.begin(), model.end()));
-  const auto all = transport.gather(report.bytes);
-  std::uint8_t all_succeeded = 1;
-  std::string failure;
-  ExitCode failed = ExitCode::done;
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    std::vector<char> words, its_model;
+  report(code)(std::vector<char>(text.begin(), text.end()))(result.bytes);
+  std::vector<Outcome> all;
+  for (const auto& bytes : transport.gather(report.bytes)) {
+    std::vector<char> words;
+    Outcome& of = all.emplace_back();
+    ByteReader reader(bytes);
+    reader(of.code)(words)(of.result);
+    if (of.code != ExitCode::done) {
+      of.error =
+          fmt::format("rank {}: {}", all.size() - 1, std::string(words.begin(), words.end()));
+    }
+  }
+  return all;
+}
+
+// Makes the subdomains of all ranks. If a rank has an error or another model of device than rank 0,
+// rank 0 throws the error of the first such rank and the other ranks return nullptr.
+std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMaker& make,
+                                         std::span<const std::uint8_t> spec_bytes, int& threads) {
+  std::unique_ptr<Subdomain> subdomain;
+  std::string model;  // of the device
+  const std::vector<Outcome> all = gather_outcomes(transport, "lattice", [&](ByteWriter& result) {
+    subdomain = make(spec_bytes);
+    threads = subdomain->threads();
+    model = subdomain->model();
+    result(threads)(std::vector<char>(model.begin(), model.end()));
+  });
+  Outcome failed;  // that of the first rank that failed, if any
+  for (std::size_t r = 0; r < all.size() && failed.code == ExitCode::done; ++r) {
+    failed = all[r];
+    if (failed.code != ExitCode::done) break;
+    std::vector<char> its_model;
     int of_rank = 0;
-    ByteReader reader(all[r]);
-    reader(code)(of_rank)(words)(its_model);
+    ByteReader(failed.result)(of_rank)(its_model);
     if (r > 0) threads += of_rank;
-    if (all_succeeded == 0) continue;
-    if (code != ExitCode::done) {
-      failure = fmt::format("rank {}: {}", r, std::string(words.begin(), words.end()));
-    } else if (const std::string on(its_model.begin(), its_model.end()); on != model) {
-      code = ExitCode::device;
-      failure = fmt::format(
+    if (const std::string on(its_model.begin(), its_model.end()); on != model) {
+      failed.code = ExitCode::device;
+      failed.error = fmt::format(
           "rank {} uses {}, but rank 0 uses {}: ranks that share a replica require devices of the "
           "same model",
           r, on, model);
     }
-    all_succeeded = code == ExitCode::done ? 1 : 0;
-    failed = code;
   }
+  std::uint8_t all_succeeded = failed.code == ExitCode::done ? 1 : 0;
   transport.broadcast(std::span(&all_succeeded, 1));
-  if (all_succeeded == 0 && transport.rank() == 0) throw Error(failed, failure);
+  if (all_succeeded == 0 && transport.rank() == 0) throw Error(failed.code, failed.error);
   if (all_succeeded == 0) return nullptr;
   std::exception_ptr of_all;
   guarded(transport, [&] {
@@ -116,9 +140,7 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
 // Writes the spins of this rank to its file. Rank 0 throws the error of the first rank that failed.
 void save_together(Transport& transport, const Subdomain& subdomain, std::uint64_t blocks,
                    const std::string& name, const FileWriter& write) {
-  std::string text;
-  ExitCode code = ExitCode::done;
-  try {
+  const std::vector<Outcome> all = gather_outcomes(transport, "state", [&](ByteWriter&) {
     const IndexRange part = subdomain.part(transport.rank());
     std::vector<std::uint8_t> bytes(subdomain.replicas() * blocks * part.size());
     for (std::uint64_t row = 0; row < subdomain.replicas() * blocks && part.size() > 0; ++row) {
@@ -127,25 +149,9 @@ void save_together(Transport& transport, const Subdomain& subdomain, std::uint64
     }
     if (!write) throw Error(ExitCode::internal, "no writer of files was given");
     write(fmt::format("{}.{}", name, transport.rank()), bytes);
-  } catch (const Error& error) {
-    code = error.exit_code();
-    text = error.what();
-  } catch (const std::bad_alloc&) {
-    code = ExitCode::device;
-    text = "not enough memory for its part of the state";
-  } catch (const std::exception& error) {
-    code = ExitCode::internal;
-    text = error.what();
-  }
-  ByteWriter report;
-  report(code)(std::vector<char>(text.begin(), text.end()));
-  const auto all = transport.gather(report.bytes);
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    std::vector<char> words;
-    ByteReader reader(all[r]);
-    reader(code)(words);
-    if (code == ExitCode::done) continue;
-    throw Error(code, fmt::format("rank {}: {}", r, std::string(words.begin(), words.end())));
+  });
+  for (const Outcome& of : all) {
+    if (of.code != ExitCode::done) throw Error(of.code, of.error);
   }
 }
 

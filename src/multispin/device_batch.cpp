@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/cuda/use_device.hpp"
+#include "src/base/require_memory.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/multispin.hpp"
 
@@ -24,28 +25,24 @@ constexpr std::uint64_t kMaxQueued = 1024;  // approximate limit of launches in 
 }  // namespace
 
 DeviceBatch::DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options)
-    : options_(options), device_(use_device(options.device)), engines_(std::move(engines)) {
+    : options_(options), device_(options.device), engines_(std::move(engines)) {
   const PooledMemory pooled;
   check_memory();
-  graphs_ = std::make_unique<DeviceGraphs>(engines_, stream_.get());
+  graphs_ = std::make_unique<DeviceGraphs>(engines_, stream());
   replicas_ = std::size_t{graphs()} * graphs_->word_groups() * kReplicas;
-  sums_.emplace(engines_, *graphs_, stream_.get());
+  sums_.emplace(engines_, *graphs_, stream());
   spins_ = DeviceBuffer<std::uint32_t>(graphs() * graphs_->words());
   step_ = DeviceBuffer<std::uint32_t>(1);
   unpacked_group_ = DeviceBuffer<std::uint32_t>(graphs_->lattice({}).words);
-  spins_.clear(stream_.get());
-  if (engines_.front().spec.exchange) exchange_.emplace(engines_, *graphs_, stream_.get());
+  spins_.clear(stream());
+  if (engines_.front().spec.exchange) exchange_.emplace(engines_, *graphs_, stream());
 }
 
 // Waits only for this batch's stream, so that batches of other threads continue; waits for the
 // whole device if external readers on unknown streams have addresses of the spins.
 DeviceBatch::~DeviceBatch() {
-  cudaSetDevice(device_);
-  if (has_outside_readers_) {
-    cudaDeviceSynchronize();
-  } else {
-    cudaStreamSynchronize(stream_.get());
-  }
+  device_.finish();
+  if (has_outside_readers_) cudaDeviceSynchronize();
 }
 
 // Checks the memory for spins, planes and graphs before any of it is allocated.
@@ -62,29 +59,23 @@ void DeviceBatch::check_memory() const {
     throw Error(ExitCode::device,
                 fmt::format("cuda:{}: {} replicas at all temperatures are more than {}; reduce "
                             "replicas or temperatures",
-                            device_, replicas, kMaxGroups * kReplicas));
+                            device(), replicas, kMaxGroups * kReplicas));
   }
   need += MeasuredSums::bytes(replicas);
   need += engines_.front().layout.sites * 4;
-  const std::size_t free = free_device_memory();
-  if (need > free) {
-    throw Error(ExitCode::device,
-                fmt::format("cuda:{}: {:.1f} GiB are needed for {} sites x {} replicas, but only "
-                            "{:.1f} GiB are free (reduce replicas, temperatures or the size)",
-                            device_, static_cast<double>(need) / (1ull << 30),
-                            engines_.front().layout.sites, replicas,
-                            static_cast<double>(free) / (1ull << 30)));
-  }
+  require_memory(fmt::format("cuda:{}", device()),
+                 fmt::format("{} sites x {} replicas", engines_.front().layout.sites, replicas),
+                 need, free_memory(device()), "reduce replicas, temperatures or the size");
 }
 
-void DeviceBatch::wait() { stream_.wait(); }
+void DeviceBatch::wait() { device_.wait(); }
 
 void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
                       std::uint64_t cycles) {
   prepare(schedule);
   const PooledMemory pooled;
   count_clusters(range, schedule.cluster * cycles);
-  if (next_step_ != step) launch_set_step(step_.data(), step, stream_.get());
+  if (next_step_ != step) launch_set_step(step_.data(), step, stream());
   next_step_.reset();
   const std::uint32_t together = updates_together(schedule.cluster);
   if (!schedule.exchange && schedule.local <= kMaxReplaySteps && schedule.cluster <= together) {
@@ -98,7 +89,7 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
       if (schedule.houdayer) replay(range, {0, 0, false, true}, 1);
       if (schedule.exchange) {
         exchange_->queue(range, spins_.data(), sums_->bonds(), step_.data());
-        launch_add_steps(step_.data(), 1, stream_.get());
+        launch_add_steps(step_.data(), 1, stream());
       }
     }
   }
@@ -106,27 +97,27 @@ void DeviceBatch::run(const GraphRange& range, std::uint32_t step, const Schedul
 }
 
 void DeviceBatch::prepare(const Schedule& schedule) {
-  choose();
+  device_.use();
   const bool updates = schedule.cluster > 0 && !wolff_ && !swendsen_wang_;
   const bool moves = schedule.houdayer && !houdayer_;
   if (!updates && !moves) return;
   const PooledMemory pooled;
   const auto labelling = [&](ClusterMove move) {
-    return std::make_unique<SwendsenWangBatch>(engines_, *graphs_, move, device_, stream_.get());
+    return std::make_unique<SwendsenWangBatch>(engines_, *graphs_, move, device(), stream());
   };
   if (moves) houdayer_ = labelling(ClusterMove::houdayer);
   if (!updates) return;
   if (is_swendsen_wang()) {
     swendsen_wang_ = labelling(ClusterMove::swendsen_wang);
   } else {
-    wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream_.get());
+    wolff_ = std::make_unique<DeviceWolffBatch>(engines_, *graphs_, options_, stream());
     flipped_.assign(replicas_, 0);
   }
 }
 
 void DeviceBatch::drop_cluster_tables() {
-  choose();
-  stream_.wait();
+  device_.use();
+  device_.wait();
   captured_.clear();
   wolff_.reset();
   swendsen_wang_.reset();
@@ -161,7 +152,7 @@ void DeviceBatch::replay(const GraphRange& range, const Schedule& schedule, std:
   for (std::uint32_t piece = kMaxCycles; piece > 0; piece /= 4) {
     if (piece > std::max<std::uint64_t>(1, kMaxReplaySteps / steps) || cycles < piece) continue;
     const CudaGraph& graph = captured(range, schedule, piece);
-    for (; cycles >= piece; cycles -= piece) graph.launch(stream_.get());
+    for (; cycles >= piece; cycles -= piece) graph.launch(stream());
   }
 }
 
@@ -184,7 +175,7 @@ const CudaGraph* DeviceBatch::captured_chunk(const GraphRange& range, const Sche
       step = queue_steps(range, step, schedule, static_cast<std::uint32_t>(every));
       queue_measurement(range, slot, shelf);
     }
-    launch_add_steps(step_.data(), step, stream_.get());
+    launch_add_steps(step_.data(), step, stream());
   });
 }
 
@@ -194,15 +185,15 @@ const CudaGraph& DeviceBatch::captured_as(const Captured& what, const F& queue) 
   const auto found = captured_.find(key);
   if (found != captured_.end()) return found->second;
   if (captured_.size() >= kMaxCaptured) {
-    stream_.wait();
+    device_.wait();
     captured_.clear();
   }
-  return captured_.emplace(key, CudaGraph(stream_.get(), queue)).first->second;
+  return captured_.emplace(key, CudaGraph(stream(), queue)).first->second;
 }
 
 void DeviceBatch::queue_cycles(const GraphRange& range, const Schedule& schedule,
                                std::uint32_t cycles) {
-  launch_add_steps(step_.data(), queue_steps(range, 0, schedule, cycles), stream_.get());
+  launch_add_steps(step_.data(), queue_steps(range, 0, schedule, cycles), stream());
 }
 
 std::uint32_t DeviceBatch::queue_steps(const GraphRange& range, std::uint32_t step,
@@ -215,14 +206,13 @@ std::uint32_t DeviceBatch::queue_steps(const GraphRange& range, std::uint32_t st
     step += sweeps;
     if (pure) continue;
     if (schedule.cluster > 0 && is_swendsen_wang()) {
-      swendsen_wang_->queue(range, step_.data(), step, schedule.cluster, spins_.data(),
-                            stream_.get());
+      swendsen_wang_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream());
     } else if (schedule.cluster > 0) {
-      wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream_.get());
+      wolff_->queue(range, step_.data(), step, schedule.cluster, spins_.data(), stream());
     }
     step += schedule.cluster;
     if (!schedule.houdayer) continue;
-    houdayer_->queue(range, step_.data(), step, 1, spins_.data(), stream_.get());
+    houdayer_->queue(range, step_.data(), step, 1, spins_.data(), stream());
     ++step;
   }
   return step;
@@ -234,7 +224,7 @@ void DeviceBatch::queue_sweeps(const GraphRange& range, std::uint32_t step, std:
   if (residence.vec > 0) {
     return launch_resident(graphs_->lattice(range), graphs_->cells(range),
                            graphs_->sweep(range, spins_.data(), step_.data(), step), residence,
-                           count, stream_.get());
+                           count, stream());
   }
   for (std::uint32_t n = 0; n < count; ++n) queue_sweep(range, step + n);
 }
@@ -245,10 +235,10 @@ void DeviceBatch::queue_sweep(const GraphRange& range, std::uint32_t step) {
   for (int colour = 0; colour < graphs_->colours(); ++colour) {
     const std::uint32_t modified = graphs_->most_modified(colour);
     const bool both = modified > 0 && lattice.dim > 0;
-    cudaStream_t beside = both ? branch_.begin(stream_.get()) : stream_.get();
+    cudaStream_t beside = both ? branch_.begin(stream()) : stream();
     launch_modified(lattice, graphs_->cells(range), sweep, colour, modified, beside);
-    launch_regular(lattice, sweep, colour, stream_.get());
-    if (both) branch_.join(stream_.get());
+    launch_regular(lattice, sweep, colour, stream());
+    if (both) branch_.join(stream());
   }
 }
 
@@ -261,7 +251,7 @@ void DeviceBatch::queue_counts(const GraphRange& range, const std::uint32_t* wor
                                std::size_t slot, std::size_t shelf, bool with_signs) {
   const std::size_t first = range.first * graphs_->replicas();
   graphs_->measure(range, words, sums_->counts(shelf, slot, MeasuredSums::kBondSum) + first,
-                   sums_->counts(shelf, slot, MeasuredSums::kMagnetisation) + first, stream_.get(),
+                   sums_->counts(shelf, slot, MeasuredSums::kMagnetisation) + first, stream(),
                    with_signs);
 }
 
@@ -279,9 +269,9 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
   const auto close = [&](std::size_t kind, std::size_t count) {
     unsigned long long* from = sums.data() + kind * replicas_ + first;
     check_cuda(cudaMemcpyAsync(sums_->counts(shelf, slot, 2 + kind) + first, from, count,
-                               cudaMemcpyDeviceToDevice, stream_.get()),
+                               cudaMemcpyDeviceToDevice, stream()),
                "copying cluster sums");
-    check_cuda(cudaMemsetAsync(from, 0, count, stream_.get()), "clearing");
+    check_cuda(cudaMemsetAsync(from, 0, count, stream()), "clearing");
   };
   // Kinds are stored one after the other, so one copy suffices for all graphs.
   if (range.count == graphs()) return close(0, sums.bytes());
@@ -289,13 +279,13 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
 }
 
 void DeviceBatch::measure(const GraphRange& range) {
-  choose();
+  device_.use();
   make_room_for_sums();
   queue_measurement(range, 0, 0);
 }
 
 void DeviceBatch::measure_changed(const GraphRange& range, DeviceChange change) {
-  choose();
+  device_.use();
   make_room_for_sums();
   if (changed_.empty()) {
     const PooledMemory pooled;
@@ -306,14 +296,14 @@ void DeviceBatch::measure_changed(const GraphRange& range, DeviceChange change) 
   change.slots = graphs_->lattice({}).words;
   change.vec = graphs_->vec();
   const std::size_t first = range.first * graphs_->words();
-  launch_change(change, spins_.data() + first, changed_.data() + first, stream_.get());
+  launch_change(change, spins_.data() + first, changed_.data() + first, stream());
   queue_counts(range, changed_.data(), 0, 0, false);
 }
 
 void DeviceBatch::measure_products(const GraphRange& range) { measure_changed(range, {}); }
 
 void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
-  choose();
+  device_.use();
   const auto mask_of = [&](const EngineView& e) -> const std::vector<std::uint32_t>& {
     return mask == Mask::spins ? e.layout.turned : e.second_sublattice;
   };
@@ -325,8 +315,8 @@ void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
     for (const EngineView& e : engines_) {
       masks.insert(masks.end(), mask_of(e).begin(), mask_of(e).end());
     }
-    on_device = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(masks), stream_.get());
-    stream_.wait();
+    on_device = DeviceBuffer<std::uint32_t>(std::span<const std::uint32_t>(masks), stream());
+    device_.wait();
   }
   const DeviceLattice lattice = graphs_->lattice({});
   DeviceChange change;
@@ -337,13 +327,13 @@ void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
 }
 
 void DeviceBatch::close_clusters(const GraphRange& range) {
-  choose();
+  device_.use();
   make_room_for_sums();
   queue_clusters(range, 0, 0);
 }
 
 MeasuredSums::Sums DeviceBatch::fetch(std::uint64_t updates, bool energies) {
-  choose();
+  device_.use();
   sums_->begin(0);
   sums_->end(0, 1, updates, energies);
   const MeasuredSums::Sums sums = sums_->take(0);
@@ -366,7 +356,7 @@ void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Sche
     const CudaGraph* rest = captured_chunk(range, schedule, every, shelf);
     if (rest == nullptr) continue;
     count_clusters(range, schedule.cluster * every * (slots - 1));
-    rest->launch(stream_.get());
+    rest->launch(stream());
     *next_step_ += steps * static_cast<std::uint32_t>(slots - 1);
     return;
   }
@@ -388,11 +378,11 @@ std::uint64_t DeviceBatch::take_flipped(std::size_t graph, const MeasuredSums::S
 }
 
 void DeviceBatch::end_chunks() {
-  choose();
-  stream_.wait();
+  device_.use();
+  device_.wait();
   if (!wolff_) return;
   const PooledMemory pooled;
-  wolff_->learn(flipped_, stream_.get());
+  wolff_->learn(flipped_, stream());
   std::fill(flipped_.begin(), flipped_.end(), 0);
 }
 
@@ -401,25 +391,25 @@ DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
   const std::uint64_t word_groups = graphs_->word_groups(), words = graphs_->lattice({}).words;
   const auto vec = static_cast<std::uint64_t>(graphs_->vec());
   return {words_of(graph * word_groups),
-          device_,
+          device(),
           true,
           {word_groups / vec, words, vec},
           {static_cast<std::int64_t>(words * vec), static_cast<std::int64_t>(vec), 1}};
 }
 
 std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits& units) {
-  choose();
+  device_.use();
   const std::size_t replicas = std::size_t{graphs_->word_groups()} * kReplicas;
   if (of_graph_.empty()) {
     counted_ = DeviceBuffer<unsigned long long>(2 * replicas);
     of_graph_ = DeviceBuffer<std::int64_t>(2 * replicas);
   }
-  counted_.clear(stream_.get());
+  counted_.clear(stream());
   unsigned long long *const unsatisfied = counted_.data(), *const up = unsatisfied + replicas;
-  graphs_->measure({graph, 1}, spins_.data(), unsatisfied, up, stream_.get());
+  graphs_->measure({graph, 1}, spins_.data(), unsatisfied, up, stream());
   launch_report({unsatisfied, 1, up, 1}, units, static_cast<std::uint32_t>(replicas),
-                of_graph_.data(), stream_.get());
-  stream_.wait();
+                of_graph_.data(), stream());
+  device_.wait();
   return of_graph_.data();
 }
 
@@ -429,27 +419,27 @@ std::uint32_t* DeviceBatch::words_of(std::size_t word_group) {
 }
 
 void DeviceBatch::read_words(std::size_t word_group, std::span<std::uint32_t> out) {
-  choose();
+  device_.use();
   launch_unpack_word_group(words_of(word_group), graphs_->lattice({}).words, graphs_->vec(),
-                           unpacked_group_.data(), stream_.get());
-  unpacked_group_.copy_out(out, stream_.get());
-  stream_.wait();
+                           unpacked_group_.data(), stream());
+  unpacked_group_.copy_out(out, stream());
+  device_.wait();
 }
 
 void DeviceBatch::write_words(std::size_t word_group, std::span<const std::uint32_t> words) {
-  choose();
-  unpacked_group_.copy_in(words, stream_.get());
+  device_.use();
+  unpacked_group_.copy_in(words, stream());
   launch_pack_word_group(words_of(word_group), graphs_->lattice({}).words, graphs_->vec(),
-                         unpacked_group_.data(), stream_.get());
-  stream_.wait();
+                         unpacked_group_.data(), stream());
+  device_.wait();
 }
 
 void DeviceBatch::start(std::uint32_t graph, std::uint32_t hot_replicas) {
-  choose();
+  device_.use();
   for (std::uint32_t group = 0; group < graphs_->word_groups(); ++group) {
     launch_start_group(words_of(std::size_t{graph} * graphs_->word_groups() + group),
                        graphs_->vec(), graphs_->lattice({}), engines_[graph].spec.seed, group,
-                       hot_replicas, stream_.get());
+                       hot_replicas, stream());
   }
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
@@ -37,7 +38,7 @@ class DeviceBatch {
   DeviceBatch(std::vector<EngineView> engines, const EngineOptions& options);
   ~DeviceBatch();
 
-  int device() const { return device_; }
+  int device() const { return device_.device(); }
   const EngineOptions& options() const { return options_; }
   StepSeconds step_seconds;  // of the last run
   std::uint32_t graphs() const { return graphs_->graphs(); }
@@ -52,7 +53,7 @@ class DeviceBatch {
 
   // The sums of measurements; those below are queued in the first slot of the first shelf.
   MeasuredSums& sums() {
-    choose();
+    device_.use();
     return *sums_;
   }
   // Queues a measurement, which includes the cluster sums since the last one.
@@ -79,11 +80,11 @@ class DeviceBatch {
   std::uint64_t take_flipped(std::size_t graph, const MeasuredSums::Sums& sums);
   void end_chunks();  // call it after the last chunk
   void wait();
-  cudaStream_t stream() const { return stream_.get(); }
+  cudaStream_t stream() const { return device_.get(); }
 
   // With replica exchange (EngineSpec::exchange) only.
   BatchExchange& exchange() {
-    choose();
+    device_.use();
     return *exchange_;
   }
 
@@ -98,10 +99,7 @@ class DeviceBatch {
   // Measures and waits. Returns device memory, [2][replicas of a graph], valid until the next call
   // (see HasDeviceSpins).
   std::int64_t* measure_on_device(std::uint32_t graph, const SumUnits& units);
-  void wait_for_readers() const {
-    choose();
-    check_cuda(cudaDeviceSynchronize(), "waiting for readers of spins");
-  }
+  void wait_for_readers() const { device_.wait_for_readers(); }
 
  private:
   void check_memory() const;
@@ -147,12 +145,10 @@ class DeviceBatch {
     return swendsen_wang_ ? 2 + swendsen_wang_->kinds() : wolff_ ? 3 : 2;
   }
   std::uint32_t* words_of(std::size_t word_group);
-  void choose() const { check_cuda(cudaSetDevice(device_)); }
 
   const EngineOptions options_;
-  const int device_;
+  const DeviceStream device_;
   const std::vector<EngineView> engines_;
-  CudaStream stream_;
   CudaBranch branch_;                 // for modified cells, concurrent with the regular ones
   bool has_outside_readers_ = false;  // code outside of the engine has addresses of the spins
   std::unique_ptr<DeviceGraphs> graphs_;

@@ -394,56 +394,9 @@ class CpuEngine final : public MultispinEngine {
   std::atomic<std::uint64_t> flipped_{0};
 };
 
+std::unique_ptr<Engine> make_cpu_engine(const Graph& graph, const EngineSpec& spec,
+                                        const EngineOptions& options) {
+  return std::make_unique<CpuEngine>(graph, spec, options);
+}
+
 }  // namespace rewise::multispin
-
-namespace rewise {
-
-std::unique_ptr<Engine> make_multispin_engine(const Graph& graph, const EngineSpec& spec,
-                                              const EngineOptions& options) {
-  if (options.device >= 0) {
-#if defined(REWISE_HAVE_CUDA)
-    return multispin::make_cuda_engine(graph, spec, options);
-#else
-    no_cuda();
-#endif
-  }
-  return std::make_unique<multispin::CpuEngine>(graph, spec, options);
-}
-
-bool share_launches(const BatchTask& a, const BatchTask& b) {
-  const Lattice &one = a.graph.lattice(), &other = b.graph.lattice();
-  // Graphs without a lattice share launches with couplings only, and without Houdayer moves.
-  const bool alike = one.dim > 0 || (!a.spec.model.is_ferromagnet() && !a.spec.houdayer);
-  return alike && one.dim == other.dim && one.extent == other.extent &&
-         a.graph.sites() == b.graph.sites() && a.spec.local == b.spec.local &&
-         a.spec.cluster == b.spec.cluster && a.spec.model == b.spec.model &&
-         a.spec.exchange == b.spec.exchange && a.spec.houdayer == b.spec.houdayer &&
-         a.spec.staggered == b.spec.staggered && a.spec.cluster_pairs == b.spec.cluster_pairs &&
-         a.spec.first_pair_step == b.spec.first_pair_step &&
-         a.spec.betas.size() == b.spec.betas.size() && a.spec.replicas == b.spec.replicas;
-}
-
-std::unique_ptr<EngineBatch> make_multispin_batch(std::span<const BatchTask> tasks,
-                                                  const EngineOptions& options) {
-  if (options.device >= 0) {
-#if defined(REWISE_HAVE_CUDA)
-    const bool alike = std::all_of(tasks.begin(), tasks.end(), [&](const BatchTask& task) {
-      return tasks.size() == 1 || share_launches(tasks.front(), task);
-    });
-    if (tasks.empty() || tasks.size() > kMaxBatch) {
-      throw Error(ExitCode::internal, fmt::format("a batch of {} tasks is out of range (1..{})",
-                                                  tasks.size(), kMaxBatch));
-    }
-    if (alike) return multispin::make_cuda_batch(tasks, options);
-#else
-    no_cuda();
-#endif
-  }
-  std::vector<std::unique_ptr<Engine>> engines;
-  for (const BatchTask& task : tasks) {
-    engines.push_back(make_multispin_engine(task.graph, task.spec, options));
-  }
-  return make_plain_batch(std::move(engines));
-}
-
-}  // namespace rewise

@@ -94,6 +94,9 @@ class MultispinEngine : public EngineBase {
   bool set_position(std::size_t word_group, Bytes bytes) final;
 };
 
+std::unique_ptr<Engine> make_cpu_engine(const Graph& graph, const EngineSpec& spec,
+                                        const EngineOptions& options);
+
 // On one CUDA device.
 // Throws Error(device) if the device does not exist or has too little memory; the message says how
 // much the task needs and what to reduce.

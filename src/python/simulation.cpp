@@ -12,7 +12,6 @@
 #include "graphs/graph_io.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/engine/engine_base.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/memory_need.hpp"
 #include "src/study/build_info.hpp"
@@ -98,11 +97,6 @@ std::unique_ptr<Simulation> Simulation::restore(const std::string& path, const S
   return simulation;
 }
 
-// All engines are derived from EngineBase.
-bool Simulation::is_mid_advance() const {
-  return dynamic_cast<const EngineBase&>(*engine_).is_mid_advance();
-}
-
 // Calls the listener, which may read the simulation.
 template <class F>
 void Simulation::listen(const F& f) {
@@ -182,7 +176,7 @@ void Simulation::step(std::uint64_t cycles, const Listener& listener) {
 
 // Completes a cycle that was interrupted, or the cycles in progress of a checkpoint.
 void Simulation::arrive(const Listener& listener) {
-  while (is_mid_advance()) step(1, listener);
+  while (engine_->is_mid_advance()) step(1, listener);
 }
 
 void Simulation::advance(std::uint64_t cycles, const Listener& listener) {

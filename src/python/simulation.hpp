@@ -124,7 +124,6 @@ class Simulation {
   friend class SimulationLock;
   Simulation(std::shared_ptr<const Graph> graph, const TaskSpec& spec, const Settings& settings);
   HasDeviceSpins& device_engine();
-  bool is_mid_advance() const;
   void arrive(const Listener& listener);
   void step(std::uint64_t cycles, const Listener& listener);
   bool work(std::uint64_t cycles);

@@ -57,7 +57,8 @@ bool AdmissionControl::host_fits(double bytes) const {
 
 bool AdmissionControl::device_fits(int device, double bytes) {
   Device& at = devices_.at(device);
-  if (at.running == 0) at.room = at.reserved + kShareOfDevice * free_memory(device);
+  if (at.running == 0)
+    at.room = at.reserved + kShareOfDevice * static_cast<double>(free_memory(device));
   return at.reserved + bytes <= at.room * (1 + 1e-9) || at.groups == 0;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 std::unique_ptr<Engine> make(const Graph& graph, const EngineSpec& spec,
                              const EngineOptions& options) {
-  return make_bitlattice_engine(graph, spec, options);
+  return make_bitlattice_engine(regular_extents(graph), spec, options);
 }
 
 EngineSpec spec_of(LocalUpdate local) {
@@ -162,12 +162,11 @@ TEST_CASE("bitlattice engine: errors of unsupported settings") {
 }
 
 TEST_CASE("bitlattice engine: the error for rewired and imported graphs names other engines") {
-  const EngineSpec spec = spec_of(LocalUpdate::metropolis);
   const Graph rewired = build_graph({{8, 8}, 0.1, Rule::rewire, 1});
   const Graph imported(4, {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}}, {0, 1, 0, 1}, 2, "path.txt");
   for (const Graph* graph : {&rewired, &imported}) {
     expect(ExitCode::usage, "use the multispin or bytespin engine",
-           [&] { make_bitlattice_engine(*graph, spec, {}); });
+           [&] { regular_extents(*graph); });
   }
 }
 

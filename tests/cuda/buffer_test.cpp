@@ -1,9 +1,11 @@
 // DeviceBuffer: round trips of data, checks of ranges, moves.
 #include "src/cuda/device_buffer.hpp"
 
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "src/cuda/devices.hpp"
 #include "src/cuda/stream.hpp"
 #include "tests/support/catch.hpp"
 
@@ -82,7 +84,7 @@ TEST_CASE("a device buffer moves") {
 TEST_CASE("memory from the device pool is used like any other and reused") {
   const CudaStream stream;
   const auto host = counting(1 << 20);
-  const std::size_t before = free_device_memory();
+  const std::uint64_t before = free_memory(0);
   {
     const PooledMemory pooled;
     DeviceBuffer<int> first(std::span<const int>(host), stream.get());
@@ -90,7 +92,7 @@ TEST_CASE("memory from the device pool is used like any other and reused") {
     DeviceBuffer<int> second(std::move(first));
     CHECK(second.to_host(stream.get()) == host);
   }
-  CHECK(free_device_memory() + (std::size_t{64} << 20) >= before);
+  CHECK(free_memory(0) + (std::size_t{64} << 20) >= before);
   const DeviceBuffer<int> plain(std::span<const int>(host), stream.get());
   CHECK(plain.to_host(stream.get()) == host);
   const PooledMemory pooled;

@@ -18,7 +18,7 @@ const double kTcSquare = 2 / std::log(1 + std::sqrt(2.0));
 
 std::unique_ptr<Engine> make(const Graph& graph, const EngineSpec& spec,
                              const EngineOptions& options) {
-  return make_bitlattice_engine(graph, spec, options);
+  return make_bitlattice_engine(regular_extents(graph), spec, options);
 }
 
 SmallGraph small(const std::vector<std::uint32_t>& extents,

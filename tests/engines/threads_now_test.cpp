@@ -61,5 +61,9 @@ TEST_CASE("changing the number of threads while an engine runs changes no bit") 
     check_changes(make_bytespin_engine, rewired, spec_of(cluster, {0.36}), {1, 1});
   }
   const Graph regular = build_graph({{256, 64}, 0, Rule::rewire, 5});
-  check_changes(make_bitlattice_engine, regular, spec_of(ClusterUpdate::wolff, {0.44}), {2, 0});
+  const auto make_bitlattice = [](const Graph& graph, const EngineSpec& spec,
+                                  const EngineOptions& options) {
+    return make_bitlattice_engine(regular_extents(graph), spec, options);
+  };
+  check_changes(make_bitlattice, regular, spec_of(ClusterUpdate::wolff, {0.44}), {2, 0});
 }

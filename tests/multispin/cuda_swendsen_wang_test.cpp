@@ -5,7 +5,7 @@
 
 #include "graphs/graph.hpp"
 #include "src/cuda/device_buffer.hpp"
-#include "src/cuda/device_memory.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/cuda/use_device.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
@@ -201,7 +201,7 @@ TEST_CASE("Swendsen-Wang of word groups on CUDA equals the CPU on larger lattice
 // Eight word groups would need about 320 MiB; 256 MiB are free.
 TEST_CASE("Swendsen-Wang of word groups on CUDA: fewer at a time if memory is short", "[gpu]") {
   use_device(0);
-  const DeviceBuffer<std::uint8_t> others(free_device_memory() - (std::size_t{256} << 20));
+  const DeviceBuffer<std::uint8_t> others(free_memory(0) - (std::size_t{256} << 20));
   GraphSpec spec{{64, 48, 40}, 0.1, Rule::rewire, 4};
   spec.bare = true;
   EngineSpec engine = spec_of({4, 4.1, 4.2, 4.3, 4.4, 4.5, 4.6, 4.7}, 32);

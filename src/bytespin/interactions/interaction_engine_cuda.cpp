@@ -4,6 +4,7 @@
 #include "src/bytespin/interactions/interaction_cuda.hpp"
 #include "src/bytespin/interactions/interaction_engine.hpp"
 #include "src/bytespin/interactions/interaction_tables.hpp"
+#include "src/cuda/device_arrays.hpp"
 
 namespace rewise::bytespin {
 namespace {
@@ -47,12 +48,8 @@ class InteractionCudaEngine final : public CudaEngine {
   }
 
   InteractionTables interactions_;
-  DeviceBuffer<std::int32_t> couplings_, fields_;
-  DeviceBuffer<Boltzmann> boltzmann_;
-  DeviceBuffer<Site> of_colour_;
-  DeviceBuffer<std::uint8_t> sublattice_;
-  DeviceBuffer<ExchangeRule> exchange_rules_;
-  InteractionRules rules_;  // with pointers to these
+  DeviceArrays memory_;  // to which rules_ points
+  InteractionRules rules_;
   // [replicas] energies, [pairs][2] overlaps of spins and of links, and with EngineSpec::staggered
   // [replicas] staggered sums
   DeviceBuffer<unsigned long long> energies_;
@@ -67,18 +64,14 @@ InteractionCudaEngine::InteractionCudaEngine(const Graph& graph, const EngineSpe
     : CudaEngine(graph, spec, options), interactions_(tables_, spec, options.methods) {
   start(4 * (tables_.slots + 2 * tables_.sites) + tables_.sites +
         InteractionClustersCuda::bytes(tables_.sites, replicas_));
-  const auto upload = [&]<class T>(DeviceBuffer<T>& buffer, const std::vector<T>& host) {
-    buffer = DeviceBuffer<T>(std::span<const T>(host), stream());
-    return buffer.empty() ? nullptr : buffer.data();
-  };
   rules_ = {.graph = graph_->view(),
-            .coupling = upload(couplings_, interactions_.coupling),
-            .field = upload(fields_, interactions_.field),
-            .boltzmann = upload(boltzmann_, interactions_.boltzmann),
-            .of_colour = upload(of_colour_, interactions_.of_colour),
+            .coupling = memory_.upload(interactions_.coupling, stream()),
+            .field = memory_.upload(interactions_.field, stream()),
+            .boltzmann = memory_.upload(interactions_.boltzmann, stream()),
+            .of_colour = memory_.upload(interactions_.of_colour, stream()),
             .local = spec.local,
-            .exchange = upload(exchange_rules_, interactions_.exchange.rules()),
-            .sublattice = upload(sublattice_, interactions_.sublattice)};
+            .exchange = memory_.upload(interactions_.exchange.rules(), stream()),
+            .sublattice = memory_.upload(interactions_.sublattice, stream())};
   energies_ = DeviceBuffer<unsigned long long>((spec.staggered ? 2 : 1) * replicas_ +
                                                2 * interactions_.pairs());
   if (spec.exchange) {

@@ -6,7 +6,6 @@
 // processed by a warp, which counts their states in shared memory.
 #include <algorithm>
 
-#include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/potts_rules.hpp"
 #include "src/cuda/launch.hpp"
@@ -372,11 +371,8 @@ void LocalCuda::sort_cells(const GraphTables& tables, const DevicePart& part, cu
         static_cast<std::uint32_t>(few == cells.end() ? site.size() : first_wide));
     first_slice_.push_back(static_cast<std::uint32_t>(offset.size()));
   }
-  site_ = upload(site, stream);
-  degree_ = upload(degree, stream);
-  offset_ = upload(offset, stream);
-  neighbour_ = upload(neighbour, stream);
-  cells_ = {site_.data(), degree_.data(), offset_.data(), neighbour_.data()};
+  cells_ = {memory_.upload(site, stream), memory_.upload(degree, stream),
+            memory_.upload(offset, stream), memory_.upload(neighbour, stream)};
 }
 
 // Sites per block of sweep_regular(): each thread visits four pairs.

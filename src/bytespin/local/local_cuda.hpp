@@ -17,7 +17,7 @@
 #include "graphs/geometry.hpp"
 #include "src/bytespin/graph_tables.hpp"
 #include "src/bytespin/graph_view.hpp"
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 
 namespace rewise::bytespin {
 
@@ -76,9 +76,7 @@ class LocalCuda {
   std::vector<std::uint32_t> first_wide_;   // [colours] the first cell of more than kFewNeighbours
   bool any_regular_ = false;
   CellSlices cells_;
-  DeviceBuffer<Site> site_, neighbour_;
-  DeviceBuffer<std::uint32_t> degree_;
-  DeviceBuffer<std::uint64_t> offset_;
+  DeviceArrays memory_;  // to which cells_ points
 };
 
 }  // namespace rewise::bytespin

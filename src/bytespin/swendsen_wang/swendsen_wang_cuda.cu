@@ -730,7 +730,7 @@ SwendsenWangCuda::SwendsenWangCuda(const GraphView& graph, const DeviceReplicas&
                                    cudaStream_t stream)
     : graph_(graph), labels_(make_labels(graph)) {
   for_each_array(labels_, graph, [&]<class T>(T*& array, std::uint64_t count) {
-    array = arrays_.add<T>(replicas.count * count, stream);
+    array = arrays_.make_zero<T>(replicas.count * count, stream);
   });
 }
 

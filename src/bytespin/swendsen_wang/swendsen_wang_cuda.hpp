@@ -25,13 +25,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "src/bytespin/cluster_updater_cuda.hpp"
 #include "src/bytespin/swendsen_wang/tiles.hpp"
-#include "src/cuda/device_buffer.hpp"
+#include "src/cuda/device_arrays.hpp"
 
 namespace rewise::bytespin {
 
@@ -54,21 +52,6 @@ struct DeviceLabels : TileArrays {
   std::uint32_t* size = nullptr;       // [replicas][stride] of nodes
   std::uint64_t* nodes = nullptr;  // [replicas][tiles][lanes] bit x: site x of the lane is a node
   std::uint8_t* blank = nullptr;   // Potts: [replicas][stride] zeros
-};
-
-// Owns arrays of any types in device memory, which are cleared.
-class DeviceArrays {
- public:
-  // Queues the clearing of an array of `count` elements.
-  template <class T>
-  T* add(std::uint64_t count, cudaStream_t stream) {
-    arrays_.emplace_back(sizeof(T) * count);
-    arrays_.back().clear(stream);
-    return reinterpret_cast<T*>(arrays_.back().data());
-  }
-
- private:
-  std::vector<DeviceBuffer<std::byte>> arrays_;
 };
 
 class SwendsenWangCuda final : public ClusterUpdaterCuda {

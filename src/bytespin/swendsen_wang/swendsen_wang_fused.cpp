@@ -83,7 +83,8 @@ FusedSwendsenWang::FusedSwendsenWang(const GraphView& graph, std::uint32_t repli
   const std::uint64_t before = tiles.begin(labels_.tiles.count);
   for_each_array(labels_, [&]<class T>(T*& array, std::uint64_t count, std::uint64_t of_tile) {
     // Cleared, because tile sites beyond the lattice keep label 0.
-    const auto first = reinterpret_cast<std::uintptr_t>(arrays_.add<T>(count * replicas, stream));
+    const auto first =
+        reinterpret_cast<std::uintptr_t>(arrays_.make_zero<T>(count * replicas, stream));
     array = reinterpret_cast<T*>(first - before * of_tile * sizeof(T));
   });
   if (graph.rewired_count == 0) return;

@@ -40,7 +40,7 @@ SwendsenWangLabelsCuda::SwendsenWangLabelsCuda(const GraphView& graph,
       arrays_(label_arrays(graph, replicas.count)),
       clears_sizes_(method != LabelMethod::kalentev && method != LabelMethod::label_equivalence) {
   const auto add = [&]<class T>(T*& array, std::uint64_t of_replica) {
-    array = memory_.add<T>(of_replica * replicas.count, stream);
+    array = memory_.make_zero<T>(of_replica * replicas.count, stream);
   };
   add(arrays_.bonds, replicas.stride);
   add(arrays_.label, replicas.stride);

@@ -7,6 +7,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/require_memory.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/layout.hpp"
@@ -139,7 +140,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   totals_.clear(stream);
   const std::uint64_t each = word_group_bytes(tiles_, weighted_, run_.ghost != nullptr),
                       driver = 64ull << 20;
-  const std::size_t free = free_device_memory();
+  const std::uint64_t free = free_memory(device);
   if (has_pairs_) {
     // The tables of pairs use at most a quarter of the free memory, or as much as one pair needs.
     const std::uint64_t fitting = free / 4 / (kPairSlotBytes * graphs_.sites());
@@ -147,22 +148,19 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
         fitting, 1, pairs_at_once(graphs_.sites(), std::uint64_t{all} * (kReplicas / 2))));
   }
   const std::uint64_t fixed = driver + bytes_of_pairs();
+  require_memory(fmt::format("cuda:{}", device),
+                 fmt::format("{} of {} sites x {} replicas",
+                             is_houdayer() ? "Houdayer moves" : "Swendsen-Wang updates",
+                             graphs_.sites(), kReplicas),
+                 fixed + each, free,
+                 fmt::format("reduce replicas, temperatures or the size, or use {}",
+                             is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
   const std::uint64_t room = items_in(free, fixed, each, 1);
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMaxItems / tiles_.count}));
-  if (group_ == 0) {
-    throw Error(
-        ExitCode::device,
-        fmt::format("cuda:{}: {:.1f} GiB are needed for the {} of {} sites x 32 replicas, "
-                    "but only {:.1f} GiB are free (reduce replicas, temperatures or the "
-                    "size, or use {})",
-                    device, gib(fixed + each),
-                    is_houdayer() ? "Houdayer move" : "Swendsen-Wang update", graphs_.sites(),
-                    gib(free), is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
-  }
   run_.houdayer = is_houdayer();
   run_.vec = graphs_.vec();
-  // Other processes may have allocated memory since free_device_memory(): then the update processes
+  // Other processes may have allocated memory since free_memory(): then the update processes
   // fewer word groups at a time.
   for (bool made = false; !made;) {
     try {

@@ -10,6 +10,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/require_memory.hpp"
+#include "src/cuda/devices.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/wolff/wolff.hpp"
@@ -190,19 +191,15 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const auto pack = static_cast<std::uint32_t>(few_of(graphs_.vec()));
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   const std::uint64_t each = word_group_bytes(tiles_.count, tiles_.lattice.dim, tiles_.ends);
-  const std::size_t free = free_device_memory();
+  const std::uint64_t free = free_memory(device);
   const std::uint64_t fixed = kMinQueue * 4 + (64ull << 20);  // reserve for the driver
+  require_memory(fmt::format("cuda:{}", device),
+                 fmt::format("dense Wolff updates of {} replicas", pack * kReplicas),
+                 fixed + each * pack, free, "reduce replicas, temperatures or the size");
   const std::uint64_t room = items_in(free, fixed, each, pack);
   const std::uint64_t queue_room = kMaxQueue / 2 / tiles_.count;
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, queue_room}) / pack * pack);
-  if (group_ == 0) {
-    throw Error(ExitCode::device,
-                fmt::format("cuda:{}: {:.1f} GiB are needed for the dense Wolff update of {} "
-                            "replicas, but only {:.1f} GiB are free (reduce replicas, "
-                            "temperatures or the size)",
-                            device, gib(fixed + each * pack), pack * kReplicas, gib(free)));
-  }
   const std::size_t items = std::size_t{group_} * tiles_.count;
   const auto dim = static_cast<std::size_t>(tiles_.lattice.dim);
   const std::size_t ends = std::size_t{group_} * tiles_.ends;
@@ -394,16 +391,10 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
 // The pool of a slot must have room for every bond, so large lattices have fewer slots.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
-  const std::size_t free = free_device_memory();
+  const std::uint64_t free = free_memory(device_);
   const std::size_t pool_bytes = launch_.pool_of_slot() * sizeof(uint2);
-  if (free < pool_bytes) {
-    throw Error(
-        ExitCode::device,
-        fmt::format("cuda:{}: {:.1f} GiB are needed for a Wolff cluster's candidates, but only "
-                    "{:.1f} GiB are free (reduce replicas, temperatures or the size)",
-                    device_, static_cast<double>(pool_bytes) / (1ull << 30),
-                    static_cast<double>(free) / (1ull << 30)));
-  }
+  require_memory(fmt::format("cuda:{}", device_), "the candidates of a Wolff cluster", pool_bytes,
+                 free, "reduce replicas, temperatures or the size");
   launch_.restrict_slots(free / 4 / pool_bytes);
   const std::size_t slots = std::size_t{launch_.blocks} * launch_.slots;
   pool_ = DeviceBuffer<uint2>(slots * launch_.pool_of_slot());
@@ -482,7 +473,7 @@ void DeviceWolffBatch::learn(std::span<const unsigned long long> flipped, cudaSt
   if (counted.empty()) return;
   if (!dense_ && std::ranges::count(forms, ~0u) > 0) {
     const std::uint64_t least = DenseWolffBatch::least_bytes(engines_.front(), graphs_.vec());
-    const std::size_t free = free_device_memory();
+    const std::uint64_t free = free_memory(device_);
     dense_fits_ = free / 2 > least;
     if (!dense_fits_) return;
     dense_ = std::make_unique<DenseWolffBatch>(engines_, graphs_, device_, stream);
