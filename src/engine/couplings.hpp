@@ -15,7 +15,7 @@ namespace rewise {
 
 class Couplings {
  public:
-  // `graph` must outlive the object. Throws Error(usage) if the graph lacks weights that the model
+  // `graph` must outlive the object. Throws Error(usage) if the graph lacks couplings that the model
   // needs.
   Couplings(const Model& model, const Graph& graph);
 
