@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <unordered_map>
@@ -48,6 +49,11 @@ Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
     sites *= extent;
   }
   return lattice;
+}
+
+double isolated_share(const GraphSpec& spec) {
+  const double dim = static_cast<double>(spec.extents.size());
+  return std::pow(spec.p / 2, 2 * dim) * std::exp(-dim * spec.p);
 }
 
 Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec,
