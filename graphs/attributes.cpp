@@ -239,7 +239,8 @@ bool Attributes::is_ignored(std::string_view name) const {
 
 namespace {
 
-bool is_weight_word(std::string_view owner, std::string_view word, Coupling coupling) {
+// Whether it is the name of a coupling of edges or a field of nodes.
+bool is_value_word(std::string_view owner, std::string_view word, Coupling coupling) {
   if (owner == "edge") return coupling != Coupling::no;
   // A node attribute "b" may be the blue component of its colour.
   return owner == "node" && coupling == Coupling::no && word != "b" && is_field(word);
@@ -247,9 +248,9 @@ bool is_weight_word(std::string_view owner, std::string_view word, Coupling coup
 
 }  // namespace
 
-bool Attributes::is_weight(std::string_view owner, std::string_view name) {
+bool Attributes::is_coupling_or_field(std::string_view owner, std::string_view name) {
   const std::string word = plain(name);
-  return is_weight_word(owner, word, coupling_of(word));
+  return is_value_word(owner, word, coupling_of(word));
 }
 
 Meaning Attributes::see(std::string_view owner, std::string_view name, std::string_view value,
@@ -258,7 +259,7 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
   if (is_ignored(name)) return {};
   const std::string word = plain(name);
   const Coupling coupling = coupling_of(word);
-  const bool of_weights = is_weight_word(owner, word, coupling);
+  const bool is_value = is_value_word(owner, word, coupling);
   Fault fault = Fault::unknown;
   bool harmless = false;
   if (coupling != Coupling::no || is_field(word)) {
@@ -266,13 +267,13 @@ Meaning Attributes::see(std::string_view owner, std::string_view name, std::stri
     const std::optional<double> number =
         is_coupling ? coupling_in(coupling, value) : number_in(value);
     harmless = number == (is_coupling ? 1.0 : 0.0);
-    if (of_weights) {
+    if (is_value) {
       const std::optional<std::int32_t> fixed = number ? to_fixed(*number) : std::nullopt;
-      if (fixed && (weights_ || harmless)) {
+      if (fixed && (accepts_couplings_ || harmless)) {
         (is_coupling ? couplings_ : fields_).add(*number, *fixed);
         return {is_coupling ? Meaning::coupling : Meaning::field, *fixed};
       }
-      fault = fixed ? Fault::weight_not_taken : Fault::not_a_weight;
+      fault = fixed ? Fault::coupling_not_accepted : Fault::not_a_coupling;
     }
   } else if (owner == "edge" &&
              (is_word_for_minus(value) || (word.ends_with("label") && number_in(value) == -1.0))) {
@@ -296,26 +297,26 @@ void Attributes::reject_unknown(const std::string& file, bool all_ignored_exist)
   }
   std::string list, names;
   std::size_t count = 0;
-  bool not_taken = false, not_weights = false, unknown = false;
+  bool not_taken = false, not_couplings = false, unknown = false;
   for (const auto& [title, first] : found_) {
     if (count++ < kMaxListed) {
       const std::string place = first.line > 0 ? fmt::format(" in line {}", first.line) : "";
       list += fmt::format("{}{} ({}{})", count > 1 ? ", " : "", title, first.value, place);
     }
     names += (count > 1 ? "," : "") + first.name;
-    not_taken = not_taken || first.fault == Fault::weight_not_taken;
-    not_weights = not_weights || first.fault == Fault::not_a_weight;
+    not_taken = not_taken || first.fault == Fault::coupling_not_accepted;
+    not_couplings = not_couplings || first.fault == Fault::not_a_coupling;
     unknown = unknown || first.fault == Fault::unknown;
   }
   if (count > kMaxListed) list += ", ..";
   std::string why;
-  if (not_weights) {
+  if (not_couplings) {
     why = fmt::format(
         "couplings and fields must be 0 or from {} to {} in absolute value (couplings also words "
         "such as positive, negative); ",
         kMinCoupling, kMaxCoupling);
   } else if (not_taken) {
-    why = take_weights() + (unknown ? ", and the other attributes are unknown; " : "; ");
+    why = read_couplings_setting() + (unknown ? ", and the other attributes are unknown; " : "; ");
   } else {
     why =
         "unknown attribute (known: couplings of bonds, such as weight or J, and fields of sites, "

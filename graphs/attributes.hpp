@@ -10,8 +10,9 @@
 //              id, label, colour, ..). Errors are also: couplings of sites and graphs other than
 //              +1; fields of bonds and graphs other than 0; texts at edges that name a negative
 //              coupling; the edge label -1
-// Readers that do not accept couplings (ReadOptions::weights is false) accept J = 1 and h = 0 only.
-// Other texts and truth values are ignored, as are the names that the user lists (--ignore). Case,
+// Readers that do not accept couplings (ReadOptions::couplings is false) accept J = 1 and h = 0
+// only. Other texts and truth values are ignored, as are the names that the user lists (--ignore).
+// Case,
 // '_', '-' and blanks do not matter in names of couplings, fields and positions.
 #pragma once
 
@@ -24,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graphs/weights.hpp"
+#include "graphs/rounded_numbers.hpp"
 #include "src/base/setting_name.hpp"
 
 namespace rewise {
@@ -42,8 +43,8 @@ bool is_number_type(std::string_view type);
 // A number, a truth value or a list of numbers.
 bool fits_number_type(std::string_view value);
 
-// The settings that make rewise read weights and fields, for error messages.
-inline std::string take_weights() {
+// The settings that make rewise read couplings and fields, for error messages.
+inline std::string read_couplings_setting() {
   return setting_value("couplings", "file") +
          " (in a study and in Python: couplings = \"file\") reads them as J and h";
 }
@@ -56,17 +57,17 @@ struct Meaning {
 
 class Attributes {
  public:
-  Attributes(const std::vector<std::string>& ignored, bool weights)
-      : ignored_(ignored), weights_(weights) {}
+  Attributes(const std::vector<std::string>& ignored, bool accepts_couplings)
+      : ignored_(ignored), accepts_couplings_(accepts_couplings) {}
 
   // Examines one value of an attribute of an `owner` ("edge", "node", "graph") in a line of the
   // file (0: the file has no lines). Returns the coupling of an edge or the field of a node.
-  // Without weights, only J = 1 and h = 0 are accepted.
+  // Without `accepts_couplings`, only J = 1 and h = 0 are accepted.
   Meaning see(std::string_view owner, std::string_view name, std::string_view value,
               std::uint64_t line);
 
   // Whether values of this attribute of `owner` are couplings or fields.
-  static bool is_weight(std::string_view owner, std::string_view name);
+  static bool is_coupling_or_field(std::string_view owner, std::string_view name);
 
   // Records an attribute of the file, whatever its values; see() includes this.
   void add_name(std::string_view name);
@@ -81,7 +82,7 @@ class Attributes {
   void check_ignored(const std::string& file) const;
 
   // The reason why an attribute is an error.
-  enum class Fault { weight_not_taken, not_a_weight, unknown };
+  enum class Fault { coupling_not_accepted, not_a_coupling, unknown };
   struct Found {
     std::string name, value;
     std::uint64_t line;
@@ -89,7 +90,7 @@ class Attributes {
   };
   RoundedNumbers couplings_, fields_;
   std::vector<std::string> ignored_;
-  bool weights_;
+  bool accepts_couplings_;
   std::set<std::string, std::less<>> names_;  // of attributes, if any are ignored
   std::map<std::string, Found> found_;        // "edge attribute \"weight\"" -> its first such value
 };

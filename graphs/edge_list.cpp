@@ -436,7 +436,7 @@ class EdgeListReader {
     return literal;
   }
 
-  // Reads the weight of a bond in the third column, or a column without a name.
+  // Reads the coupling of a bond in the third column, or a column without a name.
   void read_value(int column) {
     std::string text;
     while (!at_end_of_name() && peek() != '#') take(text);
@@ -447,14 +447,14 @@ class EdgeListReader {
     const bool header = maybe_header_ && !number_in(text);
     std::string why = "has no meaning here";
     if (column == 3) {
-      const auto meaning = [&](bool weights) {
-        return Attributes({}, weights).see("edge", name, text, line_);
+      const auto meaning = [&](bool accepts_couplings) {
+        return Attributes({}, accepts_couplings).see("edge", name, text, line_);
       };
-      if (meaning(options_.weights).kind != Meaning::none) {
+      if (meaning(options_.couplings).kind != Meaning::none) {
         return imported_.give(name, attributes_.see("edge", name, text, line_), line_);
       }
       why = meaning(true).kind != Meaning::none
-                ? fmt::format("is a coupling: {}", take_weights())
+                ? fmt::format("is a coupling: {}", read_couplings_setting())
                 : fmt::format("is not a coupling (allowed: 0, or {} to {} in absolute value)",
                               kMinCoupling, kMaxCoupling);
     } else if (column == 4) {
@@ -699,7 +699,7 @@ Graph read_edge_list(std::istream& in, const std::string& name, const ReadOption
 
 void write_edges(const Graph& graph, const TextSink& out) {
   out(fmt::format("# sites {}\n", graph.sites()));
-  const auto weights = graph.bond_couplings(), fields = graph.site_fields();
+  const auto couplings = graph.bond_couplings(), fields = graph.site_fields();
   for (std::size_t site = 0; site < fields.size(); ++site) {
     if (fields[site] == 0) continue;
     out(fmt::format("# field {} {}\n", site, kFixedUnit * fields[site]));
@@ -708,8 +708,8 @@ void write_edges(const Graph& graph, const TextSink& out) {
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
     line.clear();
     fmt::format_to(std::back_inserter(line), "{} {}", a, b);
-    if (!weights.empty()) {
-      fmt::format_to(std::back_inserter(line), " {}", kFixedUnit * weights[bond]);
+    if (!couplings.empty()) {
+      fmt::format_to(std::back_inserter(line), " {}", kFixedUnit * couplings[bond]);
     }
     line.push_back('\n');
     out(std::string_view(line.data(), line.size()));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <unordered_map>
@@ -48,6 +49,11 @@ Lattice Lattice::make(const std::vector<std::uint32_t>& extents) {
     sites *= extent;
   }
   return lattice;
+}
+
+double isolated_share(const GraphSpec& spec) {
+  const double dim = static_cast<double>(spec.extents.size());
+  return std::pow(spec.p / 2, 2 * dim) * std::exp(-dim * spec.p);
 }
 
 Graph::Graph(const Lattice& lattice, std::vector<RewiredBond> rewired, const GraphSpec& spec,
@@ -149,10 +155,10 @@ void Graph::set_couplings_and_fields(std::vector<std::int32_t> bonds,
 }
 
 std::string first_coupling(const Graph& graph) {
-  const auto weights = graph.bond_couplings();
-  const auto bond = std::ranges::find_if(weights, [](std::int32_t w) { return w != kFixedOne; });
-  if (bond != weights.end()) {
-    const auto at = static_cast<std::size_t>(bond - weights.begin());
+  const auto couplings = graph.bond_couplings();
+  const auto bond = std::ranges::find_if(couplings, [](std::int32_t j) { return j != kFixedOne; });
+  if (bond != couplings.end()) {
+    const auto at = static_cast<std::size_t>(bond - couplings.begin());
     const RewiredBond& r = graph.rewired_bonds()[at];
     return fmt::format("bond {} of sites {} and {} has J = {}", at, r.a, r.b, kFixedUnit * *bond);
   }
@@ -407,8 +413,8 @@ std::string graph_hash(const Graph& graph) {
       hasher.add(static_cast<std::uint8_t>(graph.colour(static_cast<Site>(site))));
     }
   }
-  // Weights that are all 1 and fields that are all 0 do not change the hash. A number before each
-  // list distinguishes weights from fields.
+  // Couplings that are all 1 and fields that are all 0 do not change the hash. A number before each
+  // list distinguishes couplings from fields.
   const auto add_list = [&](std::uint32_t number, auto values, std::int32_t plain) {
     if (std::ranges::all_of(values, [&](std::int32_t value) { return value == plain; })) return;
     hasher.add(number);

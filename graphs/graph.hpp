@@ -51,6 +51,10 @@ struct GraphSpec {
   bool bare = false;  // without the shortcuts (graphs/bare.hpp)
 };
 
+// The mean share of sites without bonds on a lattice with rule `rewire`: all ends of their bonds
+// moved away, and none moved there.
+double isolated_share(const GraphSpec& spec);
+
 struct RewiredBond {
   Bond bond;
   Site a, b;

@@ -80,9 +80,9 @@ Graph read_group(const h5::Group& group, const std::string& name) {
     throw Error(ExitCode::data,
                 "the graph does not have the numbers of sites and bonds that the file states");
   }
-  auto weights = fixed_of(record.weight, "weight"), fields = fixed_of(record.field, "field");
-  if (!weights.empty() || !fields.empty())
-    graph.set_couplings_and_fields(std::move(weights), std::move(fields));
+  auto couplings = fixed_of(record.weight, "weight"), fields = fixed_of(record.field, "field");
+  if (!couplings.empty() || !fields.empty())
+    graph.set_couplings_and_fields(std::move(couplings), std::move(fields));
   if (group.has_attribute("hash") && group.text("hash") != graph_hash(graph)) {
     throw Error(ExitCode::data,
                 "the graph is damaged: its hash is not the one that the file states");

@@ -56,9 +56,10 @@ Graph read_graph(const std::string& path, const ReadOptions& options) {
     if (format == GraphFormat::edges) return read_edge_list(in, path, options);
     if (format == GraphFormat::graphml) return read_graphml(in, path, options);
     Graph graph = read_graph_h5(in, path);
-    const std::string coupling = options.weights ? "" : first_coupling(graph);
+    const std::string coupling = options.couplings ? "" : first_coupling(graph);
     if (coupling.empty()) return graph;
-    throw Error(ExitCode::data, fmt::format("{}: {}: {}", path, coupling, take_weights()));
+    throw Error(ExitCode::data,
+                fmt::format("{}: {}: {}", path, coupling, read_couplings_setting()));
   };
   try {
     Graph graph = read();

@@ -13,10 +13,10 @@
 //             including its lattice; `hash` is checked. H5Bonds::all adds a dataset ends
 //             [bonds][2], the two sites of every bond, for other programs; it is not read back.
 //
-// Reading: weights and fields are read if ReadOptions::weights is set. Otherwise they are errors,
-// unless J = 1 and h = 0. Numbers of unknown meaning are errors and are never dropped silently
-// (attributes.hpp). Either all bonds have a weight or none. If the sites of an edge list seem to be
-// numbered from 1 (1 to n, without gaps), the caller must state the first number. Throws
+// Reading: couplings and fields are read if ReadOptions::couplings is set. Otherwise they are
+// errors, unless J = 1 and h = 0. Numbers of unknown meaning are errors and are never dropped
+// silently (attributes.hpp). Either all bonds have a coupling or none. If the sites of an edge list
+// seem to be numbered from 1 (1 to n, without gaps), the caller must state the first number. Throws
 // Error(data) with file and line for invalid lines, self-loops, double bonds (unless they are to be
 // merged), and site numbers that are out of range or have large gaps; Error(io) for an unreadable
 // file.
@@ -39,9 +39,9 @@ struct ReadOptions {
   FirstSite first_site = FirstSite::unsaid;
   std::vector<std::string> ignore = {};  // names of attributes to ignore
   // Merges all edges between the same two sites, directed ones included, into one bond; their
-  // weights must be equal.
+  // couplings must be equal.
   bool merge = false;
-  bool weights = false;            // accepts couplings and fields
+  bool couplings = false;          // accepts couplings and fields
   bool all_ignored_exist = false;  // throws Error(usage) if no attribute has a name in `ignore`
 };
 

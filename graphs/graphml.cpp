@@ -75,7 +75,7 @@ class GraphmlReader {
     std::array<bool, 3> owned = {};           // [Owner] whether elements of this kind may have it
     std::array<std::uint64_t, 3> taken = {};  // [Owner] number of elements with data for it
     std::array<std::uint64_t, 3> last = {};   // [Owner] the last of these elements, counted from 1
-    std::array<bool, 3> weight = {};          // [Owner] whether it is a coupling or a field
+    std::array<bool, 3> is_coupling_or_field = {};  // [Owner] whether it is a coupling or a field
   };
   struct Node {
     Site number = kUndeclared;
@@ -309,10 +309,10 @@ class GraphmlReader {
   // At the end of a node or edge: determines its coupling or field.
   void end_owner(Owner owner) {
     if (owner == kGraph) return;
-    if (options_.weights) {
-      for (const auto& [id, key] : weight_keys_) {
+    if (options_.couplings) {
+      for (const auto& [id, key] : coupling_keys_) {
         const bool own = key->last[owner] == seen_[owner];
-        if (!key->weight[owner] || own || key->default_value.empty()) continue;
+        if (!key->is_coupling_or_field[owner] || own || key->default_value.empty()) continue;
         imported_.give(
             key->name,
             attributes_.see(kOwners[owner], key->name, key->default_value, key->default_line),
@@ -351,16 +351,17 @@ class GraphmlReader {
     const std::string id_text = id ? id : "";
     in_key_ = &keys_.insert_or_assign(id_text, std::move(key)).first->second;
     key_depth_ = depth_;
-    bool weight = false;
+    bool has_values = false;
     for (std::size_t k = 0; k < kOwners.size(); ++k) {
-      in_key_->weight[k] = in_key_->owned[k] && Attributes::is_weight(kOwners[k], in_key_->name);
-      weight = weight || in_key_->weight[k];
+      in_key_->is_coupling_or_field[k] =
+          in_key_->owned[k] && Attributes::is_coupling_or_field(kOwners[k], in_key_->name);
+      has_values = has_values || in_key_->is_coupling_or_field[k];
     }
-    if (weight && options_.weights && seen_[kNode] > 0) {
+    if (has_values && options_.couplings && seen_[kNode] > 0) {
       fail(fmt::format("<key> of \"{}\" after the first node (put keys before <graph>)",
                        shown(in_key_->name)));
     }
-    if (weight) weight_keys_[id_text] = in_key_;
+    if (has_values) coupling_keys_[id_text] = in_key_;
   }
 
   // A default counts if an element of its kind has no data of its own.
@@ -482,9 +483,9 @@ class GraphmlReader {
   std::unordered_map<std::string, Site> mentions_;  // id -> order of mention
   std::vector<Node> nodes_;                         // [order of mention]
 
-  std::map<std::string, const Key*> weight_keys_;  // of couplings and fields, by id
-  std::size_t open_bond_ = 0;                      // of the open edge
-  std::vector<std::int32_t> fields_;               // [declared_] up to the last nonzero field
+  std::map<std::string, const Key*> coupling_keys_;  // of couplings and fields, by id
+  std::size_t open_bond_ = 0;                        // of the open edge
+  std::vector<std::int32_t> fields_;                 // [declared_] up to the last nonzero field
 };
 
 }  // namespace
@@ -494,7 +495,7 @@ Graph read_graphml(std::istream& in, const std::string& name, const ReadOptions&
 }
 
 void write_graphml(const Graph& graph, const TextSink& out) {
-  const auto weights = graph.bond_couplings(), fields = graph.site_fields();
+  const auto couplings = graph.bond_couplings(), fields = graph.site_fields();
   out("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
       "<key id=\"colour\" for=\"node\" attr.name=\"colour\" attr.type=\"int\"/>\n"
@@ -502,7 +503,7 @@ void write_graphml(const Graph& graph, const TextSink& out) {
   if (!fields.empty()) {
     out("<key id=\"field\" for=\"node\" attr.name=\"field\" attr.type=\"double\"/>\n");
   }
-  if (!weights.empty()) {
+  if (!couplings.empty()) {
     out("<key id=\"weight\" for=\"edge\" attr.name=\"weight\" attr.type=\"double\"/>\n");
   }
   out("<graph id=\"G\" edgedefault=\"undirected\">\n");
@@ -516,7 +517,7 @@ void write_graphml(const Graph& graph, const TextSink& out) {
   }
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
     out(fmt::format("<edge source=\"n{}\" target=\"n{}\"><data key=\"bond\">{}</data>{}</edge>\n",
-                    a, b, bond, data("weight", weights, bond)));
+                    a, b, bond, data("weight", couplings, bond)));
   });
   out("</graph>\n</graphml>\n");
 }

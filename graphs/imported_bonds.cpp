@@ -71,7 +71,7 @@ std::vector<std::int32_t> ImportedBonds::take_couplings() {
 
 Graph ImportedBonds::graph(std::uint64_t sites, std::vector<std::int32_t> fields) {
   Graph graph = imported_graph(sites, std::move(bonds), file_);
-  if (!options_.weights) return graph;
+  if (!options_.couplings) return graph;
   std::vector<std::int32_t> couplings = take_couplings();
   try {
     graph.set_couplings_and_fields(std::move(couplings), std::move(fields));

@@ -20,7 +20,7 @@ class ImportedBonds {
  public:
   // `file` and `options` must outlive this object.
   ImportedBonds(const std::string& file, const ReadOptions& options)
-      : attributes(options.ignore, options.weights), file_(file), options_(options) {}
+      : attributes(options.ignore, options.couplings), file_(file), options_(options) {}
 
   // Throws Error(data), "file:line: what".
   [[noreturn]] void fail(std::uint64_t line, const std::string& what) const;

@@ -71,16 +71,13 @@ def warn(notes, category=RuntimeWarning):
     return found
 
 
-# Options of the program: those without an argument of this package, those with another name, those
-# that are True or False, those whose values are strings, and those whose values are lists of
-# strings.
+# Options of the program without an argument of this package, those with another name, and kinds of
+# values of options that no key of a study has (the others: _core.options()).
 _PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
                  "preset", "recompute-damaged", "share-ranks", "share-route", "tile")
 _RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed of rewire()"}
-_TRUTHS = ("exchange", "houdayer", "merge", "overwrite", "staggered")
-_TEXTS = ("cluster", "couplings", "device", "engine", "label-method", "local", "model", "parity",
-          "rule", "schedule", "start", "wolff-method")
-_LISTS = ("ignore",)
+_OTHER_KINDS = {"label-method": "text", "overwrite": "truth", "start": "text",
+                "wolff-method": "text"}
 _OPTION = re.compile(r"(?<![\w/-])--([a-z][a-z-]*)"
                      r"(?: (?!(?:and|are|is|or|with)\b)([a-zA-Z0-9][\w:+-]*))?")
 _ENGINES = re.compile(r'(engine="\w+") or (multispin|bytespin|bitlattice)\b')
@@ -91,7 +88,10 @@ def as_arguments(text, renamed=()):
     processes, engines and files always name options in their messages: "--wolff-method" becomes
     wolff_method, "--start mixed" start="mixed", "--exchange" exchange=True. `renamed`: further
     names of options -> names of arguments."""
+    from . import _core
+
     names = _RENAMED | dict(renamed)
+    kinds = _OTHER_KINDS | _core.options()
 
     def argument(found):
         option, value = found.groups()
@@ -99,11 +99,12 @@ def as_arguments(text, renamed=()):
         name = names.get(option, option).replace("-", "_")
         if option in _PROGRAM_ONLY:
             return found[0]
-        if option in _TRUTHS:
+        kind = kinds.get(option)
+        if kind == "truth":
             return f"{name}=True{rest}"
-        if value is not None and option in _TEXTS:
+        if value is not None and kind == "text":
             return f'{name}="{value}"'
-        if value is not None and option in _LISTS:
+        if value is not None and kind == "texts":
             return f'{name}=["{value}"]'
         return name + rest
 

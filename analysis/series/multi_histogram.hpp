@@ -69,7 +69,6 @@ class MultiHistogram {
   double sites() const { return sites_; }
   double least_beta() const { return beta_.minCoeff(); }
   double greatest_beta() const { return beta_.maxCoeff(); }
-  const Eigen::ArrayXd& free_energies() const { return all_.free_energy; }  // [temperature], 1st 0
   bool converged() const { return converged_; }
 
  private:

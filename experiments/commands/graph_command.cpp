@@ -11,7 +11,7 @@
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
 #include "src/base/fixed_point.hpp"
-#include "src/engine/weighted_graph.hpp"
+#include "src/engine/graph_couplings.hpp"
 #include "src/results/json_output.hpp"
 #include "src/settings/config.hpp"
 #include "src/settings/parse.hpp"

@@ -138,7 +138,7 @@ void add_graph_file_options(CLI::App& app, GraphFileOptions& o, const char* file
 
 ReadOptions read_options(const GraphFileOptions& o, bool weights) {
   ReadOptions options;
-  options.weights = weights;
+  options.couplings = weights;
   if (!o.first_site.empty()) {
     options.first_site =
         parse_whole(o.first_site, 0, 1, "--first-site") == 0 ? FirstSite::zero : FirstSite::one;

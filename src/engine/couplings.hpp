@@ -15,8 +15,8 @@ namespace rewise {
 
 class Couplings {
  public:
-  // `graph` must outlive the object. Throws Error(usage) if the graph lacks weights that the model
-  // needs.
+  // `graph` must outlive the object. Throws Error(usage) if the graph lacks couplings that the
+  // model needs.
   Couplings(const Model& model, const Graph& graph);
 
   std::int32_t coupling(Bond bond) const;

@@ -68,22 +68,23 @@ void Observation::clear() {
   cluster_updates = 0;
 }
 
-bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
-              bool weighted, bool pairs) {
-  const bool swendsen_wang = has_cluster_updates && cluster == ClusterUpdate::swendsen_wang;
+bool may_have(const ColumnInfo& column, const MeasuredRun& run) {
+  const bool has_cluster_updates = run.cluster_updates > 0;
+  const bool swendsen_wang = has_cluster_updates && run.cluster == ClusterUpdate::swendsen_wang;
   switch (column.in) {
     case MeasuredIn::cluster_updates:
       return has_cluster_updates;
     case MeasuredIn::swendsen_wang:
       return swendsen_wang;
     case MeasuredIn::weighted_clusters:
-      return swendsen_wang && weighted;
+      return swendsen_wang && run.bare;
     case MeasuredIn::cluster_pairs:
-      return swendsen_wang && pairs;
+      return swendsen_wang && run.cluster_pairs;
     case MeasuredIn::weighted_pairs:
-      return swendsen_wang && weighted && pairs;
-    case MeasuredIn::all:
+      return swendsen_wang && run.bare && run.cluster_pairs;
     case MeasuredIn::some:
+      return column.range(run).most > 0;
+    case MeasuredIn::all:
       break;
   }
   return true;

@@ -25,7 +25,6 @@
 
 namespace rewise {
 
-enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
 // mixed: even replicas start cold (ordered), odd ones hot (random). Agreement of the two halves is
 // a test of equilibration. given: the engine starts cold, and its caller replaces the spins
 // (Engine::write_spins, Engine::restore).
@@ -105,10 +104,8 @@ struct Observation : Columns<std::vector> {
   void clear();  // empties all columns and keeps their memory
 };
 
-// Returns whether a run has a column, given whether its cycles have cluster updates, its graph has
-// weights, and it sums over pairs of clusters.
-bool may_have(const ColumnInfo& column, bool has_cluster_updates, ClusterUpdate cluster,
-              bool weighted, bool pairs);
+// Returns whether a run may have a column.
+bool may_have(const ColumnInfo& column, const MeasuredRun& run);
 
 // State of an engine for a checkpoint. Portable between devices and thread counts.
 struct EngineState {

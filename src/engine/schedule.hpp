@@ -10,6 +10,8 @@
 
 namespace rewise {
 
+enum class ClusterUpdate { wolff, swendsen_wang, few_cluster };
+
 struct Schedule {
   std::uint32_t local = 1;    // M
   std::uint32_t cluster = 1;  // W

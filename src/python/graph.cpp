@@ -10,10 +10,10 @@
 #include "graphs/colouring.hpp"
 #include "graphs/graph_io.hpp"
 #include "graphs/metrics.hpp"
-#include "graphs/weights.hpp"
+#include "graphs/rounded_numbers.hpp"
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
-#include "src/engine/weighted_graph.hpp"
+#include "src/engine/graph_couplings.hpp"
 #include "src/python/bindings.hpp"
 #include "src/settings/engine_choice.hpp"
 #include "src/store/sealed_file.hpp"
@@ -70,7 +70,8 @@ SharedGraph from_edges(const Edges& edges, std::uint64_t sites, const std::strin
 
 SharedGraph read(const std::string& path, std::optional<int> first_site,
                  const std::vector<std::string>& ignore, bool merge) {
-  ReadOptions options{.ignore = ignore, .merge = merge, .weights = true, .all_ignored_exist = true};
+  ReadOptions options{
+      .ignore = ignore, .merge = merge, .couplings = true, .all_ignored_exist = true};
   if (first_site) options.first_site = *first_site == 0 ? FirstSite::zero : FirstSite::one;
   SharedGraph shared;
   LongCall().run([&](const Listener&) {

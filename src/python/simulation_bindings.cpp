@@ -9,6 +9,7 @@
 #include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 #include "src/python/bindings.hpp"
+#include "src/settings/schema.hpp"
 #include "src/study/build_info.hpp"
 
 namespace rewise::python {
@@ -217,6 +218,21 @@ nb::dict engines() {
   return names;
 }
 
+// Options of the program that set a key of a study -> what their values are in Python.
+nb::dict options() {
+  nb::dict kinds;
+  for (const Setting& one : settings()) {
+    if (one.option.empty()) continue;
+    const bool is_argument = one.option == setting_name(one.key);  // --graph FILE is not `files`
+    const char* kind = one.type == "boolean"                        ? "truth"
+                       : one.type.starts_with("text")               ? "text"
+                       : one.type == "list of names" && is_argument ? "texts"
+                                                                    : "number";
+    kinds[one.option.substr(2).c_str()] = kind;
+  }
+  return kinds;
+}
+
 nb::list devices() {
   CudaReport report;
   {
@@ -333,6 +349,7 @@ void bind_simulation(nb::module_& module) {
       .def_prop_ro("threads", [](Simulation& self) { return self.threads(); });
   module.def("devices", &devices);
   module.def("engines", &engines);
+  module.def("options", &options);
   module.attr("version") = build_info().version;
   module.attr("revision") = build_info().revision;
 }

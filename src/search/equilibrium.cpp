@@ -13,14 +13,15 @@ namespace rewise {
 namespace {
 
 constexpr std::size_t kPilotTemperatures = 3;
-constexpr std::uint64_t kFirstWindow = 8;   // cycles; windows begin at 8, 12, 16, 24, 32, ..
-constexpr std::uint64_t kFirstLength = 64;  // initial cycles of a pilot run
-constexpr std::uint64_t kMaxLength = 2048;  // maximum; then a Swendsen-Wang warm-up is used
-constexpr double kLarge = 1 << 18;          // sites from which Swendsen-Wang is used at once
-constexpr double kManyShortcuts = 0.05;     // p from which sweeps suffice, as in mean field
-constexpr double kFar = 25;                 // standard errors; beyond, equilibrium is far away
-constexpr double kLoneSites = 1e-4;         // tolerated relative error of m^2 from isolated sites
-constexpr std::uint64_t kLoneUpdates = 2;   // Swendsen-Wang updates that randomise isolated sites
+constexpr std::uint64_t kFirstWindow = 8;     // cycles; windows begin at 8, 12, 16, 24, 32, ..
+constexpr std::uint64_t kFirstLength = 64;    // initial cycles of a pilot run
+constexpr std::uint64_t kMaxLength = 2048;    // maximum; then a Swendsen-Wang warm-up is used
+constexpr double kLarge = 1 << 18;            // sites from which Swendsen-Wang is used at once
+constexpr double kManyShortcuts = 0.05;       // p from which sweeps suffice, as in mean field
+constexpr double kFar = 25;                   // standard errors; beyond, equilibrium is far away
+constexpr double kMaxErrorOfIsolated = 1e-4;  // tolerated relative error of m^2 from isolated sites
+constexpr std::uint64_t kIsolatedUpdates =
+    2;  // Swendsen-Wang updates that randomise isolated sites
 // Schedule of a warm-up: four sweeps cost a tenth of a Swendsen-Wang update and shorten tau_int of
 // m^2 by a fifth (512 x 512, p = 0.01: 4.6 -> 3.6 cycles).
 constexpr Updates kWarmUp{{4, 1}, ClusterUpdate::swendsen_wang};
@@ -49,15 +50,13 @@ std::vector<Window> windows(std::uint64_t length) {
 // Relative error of m^2 caused by isolated sites. A Metropolis sweep flips every site without
 // bonds, because this costs no energy: replicas with cold start keep these sites aligned (Wolff
 // updates rarely reach one), and so they contribute to M. A Swendsen-Wang update randomises them.
-// The error is (N q0)^2 over N^(3/2), the order of M^2 at Tc, with q0 the fraction of sites whose
-// bonds were all moved away and that received none.
-double wrong_by_lone_sites(const StudyConfig& config, const GraphSpec& graph, double sites) {
+// The error is (N q0)^2 over N^(3/2), the order of M^2 at Tc, with q0 the share of isolated sites.
+double error_of_isolated_sites(const StudyConfig& config, const GraphSpec& graph, double sites) {
   if (config.local != LocalUpdate::metropolis) return 0;
   const Rule rule = base_rule(graph.rule);
   if (rule == Rule::imported) return 1;  // any number of sites may be isolated
   if (rule != Rule::rewire) return 0;
-  const auto dim = static_cast<double>(graph.extents.size());
-  const double q0 = std::pow(graph.p / 2, 2 * dim) * std::exp(-dim * graph.p);
+  const double q0 = isolated_share(graph);
   return q0 * q0 * std::sqrt(sites);
 }
 
@@ -78,8 +77,9 @@ class Trial {
     }
     const bool mean_field = config.model.kind == ModelKind::ising && search.p >= kManyShortcuts;
     const GraphSpec graph = search.pilot(0, *search.plan).spec.graph;
-    if (has_swendsen_wang() && wrong_by_lone_sites(config, graph, search.sites) > kLoneSites) {
-      first_ = {kLoneUpdates, {{1, 1}, ClusterUpdate::swendsen_wang}};
+    if (has_swendsen_wang() &&
+        error_of_isolated_sites(config, graph, search.sites) > kMaxErrorOfIsolated) {
+      first_ = {kIsolatedUpdates, {{1, 1}, ClusterUpdate::swendsen_wang}};
     }
     if (search.sites >= kLarge && !mean_field && equilibrates_by_swendsen_wang()) {
       begin_swendsen_wang();
@@ -259,13 +259,13 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
   }
 }
 
-std::string lone_sites_warning(const StudyConfig& config, const GraphSpec& graph, double sites,
-                               const SizePlan& plan) {
+std::string isolated_sites_warning(const StudyConfig& config, const GraphSpec& graph, double sites,
+                                   const SizePlan& plan) {
   const bool redrawn = plan.cluster == ClusterUpdate::swendsen_wang && plan.schedule.cluster > 0;
   const bool own_graphs = !config.files.empty();
   if (plan.schedule.local == 0 || redrawn || config.model.q > 2 || own_graphs) return "";
-  const double wrong = wrong_by_lone_sites(config, graph, sites);
-  if (wrong < kLoneSites) return "";
+  const double wrong = error_of_isolated_sites(config, graph, sites);
+  if (wrong < kMaxErrorOfIsolated) return "";
   return fmt::format(
       "sites without bonds flip in every Metropolis sweep and so stay aligned{}: m^2 at Tc is too "
       "large by a relative error of about {:.1g}; use local = \"glauber\", cluster = "

@@ -55,8 +55,8 @@ void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearc
 
 // For a size with fixed times: a warning, with advice, if isolated sites keep their initial
 // orientation; "" if the effect is small.
-std::string lone_sites_warning(const StudyConfig& config, const GraphSpec& graph, double sites,
-                               const SizePlan& plan);
+std::string isolated_sites_warning(const StudyConfig& config, const GraphSpec& graph, double sites,
+                                   const SizePlan& plan);
 
 // Drops the first `measurements` and plans as many additional ones. Returns false if there are none
 // to drop or too many were dropped before.

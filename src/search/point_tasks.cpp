@@ -187,10 +187,10 @@ void PointTasks::fill(std::span<const SizeJob> jobs) {
   if (config().equilibrate) {
     for (const SizeJob& job : jobs) {
       const SizeData& size = job.size();
-      const std::string lone = lone_sites_warning(
+      const std::string isolated = isolated_sites_warning(
           config(), task_of(job, 0, size.plan, "graph").spec.graph, size.samples.sites, size.plan);
-      if (lone.empty()) continue;
-      const std::string warning = fmt::format("{}: {}", size_text(size), lone);
+      if (isolated.empty()) continue;
+      const std::string warning = fmt::format("{}: {}", size_text(size), isolated);
       const std::lock_guard lock(mutex_);
       auto& warnings = job.point->warnings;
       if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);

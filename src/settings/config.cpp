@@ -280,7 +280,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   // No note on old keys in a file that the program wrote: it updates that file itself.
   const bool by_user = !text.starts_with(kStudyHead);
   read_model(sections.at("model"), sampling, by_user, config);
-  config.reading.weights = config.model.interactions.couplings == CouplingKind::file;
+  config.reading.couplings = config.model.interactions.couplings == CouplingKind::file;
   read_sampling(sampling, config);
   read_run(sections.at("run"), config);
   return config;

@@ -5,7 +5,7 @@
 #include "src/base/error.hpp"
 #include "src/bitlattice/bitlattice.hpp"
 #include "src/bytespin/bytespin.hpp"
-#include "src/engine/weighted_graph.hpp"
+#include "src/engine/graph_couplings.hpp"
 #include "src/multispin/multispin.hpp"
 
 namespace rewise {
@@ -43,7 +43,7 @@ std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool
 }
 
 void check_task_engine(const TaskSpec& spec, const SettingNames& names, bool shared) {
-  if (spec.imported != nullptr) check_weights(*spec.imported, spec.model);
+  if (spec.imported != nullptr) check_graph_couplings(*spec.imported, spec.model);
   if (!traits(spec.engine).regular_only) return;
   const auto able = [&](const EngineTraits& engine) {
     return !engine.regular_only && has(engine.kind, spec.model) &&

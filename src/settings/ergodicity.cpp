@@ -111,12 +111,12 @@ std::string metropolis_warning(const TaskSpec& spec, const std::optional<Ergodic
         "with an even number of bonds: {}",
         count_text(problem.even_parts, "connected part"), kSmallPart, cure);
   }
-  const auto lone = static_cast<double>(problem.isolated);
+  const auto isolated = static_cast<double>(problem.isolated);
   constexpr double small = 1e-4;  // of m^2 at Tc, some N^(-1/2)
   // In a field, flips of isolated sites are random.
   const bool field = spec.model.interactions.has_field();
   if (field || problem.isolated < 2 ||
-      (wolff && lone * lone < small * std::pow(site_count(spec), 1.5))) {
+      (wolff && isolated * isolated < small * std::pow(site_count(spec), 1.5))) {
     return "";
   }
   return fmt::format(

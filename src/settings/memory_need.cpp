@@ -104,37 +104,32 @@ double values_of_series(const TaskSpec& spec) {
          static_cast<double>(spec.measure);
 }
 
-// Bytes of a series in a file: integers up to `most`, compressed. A value needs its bits and, if
-// there are values of both signs, somewhat more than a byte (measured on 16^2 to 128^2 Ising spins
-// and on glasses).
-double file_bytes(double values, double most, bool signs) {
-  return values * (std::log2(most + 1) / 8 + (signs ? 1.4 : 0.1));
+// Bytes of a task's series of `bytes_of_value(a value of its type, range)` bytes per value.
+template <class F>
+double column_bytes(const TaskSpec& spec, const MeasuredRun& run, const F& bytes_of_value) {
+  const double rows =
+      static_cast<double>(spec.temperatures.size()) * static_cast<double>(spec.measure);
+  double bytes = 0;
+  const Columns<std::vector> types;
+  for_each_column(
+      [&]<class T>(const ColumnInfo& column, const std::vector<T>&) {
+        if (!may_have(column, run)) return;
+        bytes += rows * static_cast<double>(values_per_temperature(column.per, spec.replicas)) *
+                 bytes_of_value(T{}, column.range(run));
+      },
+      types);
+  return bytes;
 }
 
+// Bytes of the series in a file, compressed. A value needs its bits and, if values of both signs
+// are common, somewhat more than a byte (measured on 16^2 to 128^2 Ising spins and on glasses).
 double file_series_bytes(const TaskSpec& spec, const Sizes& s) {
-  const double values = values_of_series(spec), bonds = bonds_of(spec, s);
-  const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
-  const double unit = spec.model.interactions.energy_unit();
-  double bytes = file_bytes(values, bonds / unit, false) +
-                 file_bytes(values, s.sites * (spec.model.q - 1), !spec.model.is_potts());
-  if (spec.staggered) bytes += file_bytes(values, s.sites, true);
-  if (spec.schedule.cluster > 0 && spec.model.is_ferromagnet()) {
-    const bool wolff = spec.cluster == ClusterUpdate::wolff;
-    const double squares = updates * s.sites * s.sites;
-    bytes += file_bytes(values, wolff ? updates * s.sites : squares, false);
-    if (spec.cluster == ClusterUpdate::swendsen_wang) {  // cluster_quartic_low, .._high
-      bytes += file_bytes(values, squares * s.sites * s.sites, false);
-    }
-    // Three sums of each pair of replicas.
-    if (spec.cluster_pairs) bytes += 3 * file_bytes(values / 2, squares, false);
-  }
-  if (!spec.model.is_ferromagnet()) {  // overlaps of pairs of replicas
-    bytes += file_bytes(values / 2, s.sites, true) + file_bytes(values / 2, bonds, false);
-  }
-  if (spec.schedule.exchange) {  // walkers
-    bytes += file_bytes(values, static_cast<double>(spec.temperatures.size()), false);
-  }
-  return bytes;
+  MeasuredRun run = measured_run(spec, s.sites, bonds_of(spec, s));
+  run.max_coupling = 1;                                      // a typical one
+  if (!run.model.is_ferromagnet()) run.cluster_updates = 0;  // their sums are 0
+  return column_bytes(spec, run, [](auto, ColumnRange range) {
+    return std::log2(std::min(range.most, 0x1p64) + 1) / 8 + (range.both_signs ? 1.4 : 0.1);
+  });
 }
 
 // Reads the number of a key in a file of "key: number kB" lines, in bytes.
@@ -186,22 +181,11 @@ double MemoryNeed::of_process() const { return kProcess + of_task(); }
 
 double series_bytes(const TaskSpec& spec) {
   const Sizes s = sizes_of(spec);
-  const double bonds = bonds_of(spec, s);
-  const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
-  // Every value of a series has the width that the largest possible sum needs.
-  double each =
-      narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(bonds)) +
-      narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites * (spec.model.q - 1)));
-  if (spec.staggered) {
-    each += narrow_bytes<std::int64_t>(0, static_cast<std::int64_t>(s.sites));
-  }
-  if (spec.schedule.cluster > 0) {
-    const double most = updates * s.sites * (spec.cluster == ClusterUpdate::wolff ? 1 : s.sites);
-    each += most < 0x1p64 ? narrow_bytes<std::uint64_t>(0, static_cast<std::uint64_t>(most)) : 8;
-    if (spec.cluster == ClusterUpdate::swendsen_wang) each += 16;
-    if (spec.cluster_pairs) each += 12;
-  }
-  return each * values_of_series(spec);
+  const MeasuredRun run = measured_run(spec, s.sites, bonds_of(spec, s));
+  return column_bytes(spec, run, []<class T>(T, ColumnRange range) {
+    if (range.most >= 0x1p62) return 8u;
+    return narrow_bytes<T>(static_cast<T>(range.least), static_cast<T>(range.most));
+  });
 }
 
 MemoryNeed memory_need(const TaskSpec& spec, int threads, bool on_device, bool keeps_file) {

@@ -43,6 +43,24 @@ EngineSpec engine_spec(const TaskSpec& spec) {
   return engine;
 }
 
+MeasuredRun measured_run(const TaskSpec& spec, double sites, double bonds) {
+  MeasuredRun run;
+  run.model = spec.model;
+  run.sites = sites;
+  run.bonds = bonds;
+  run.dim = static_cast<double>(spec.graph.extents.size());
+  run.temperatures = static_cast<double>(spec.temperatures.size());
+  run.replicas = spec.replicas;
+  run.cycles = static_cast<double>(spec.every);
+  run.cluster_updates = run.cycles * spec.schedule.cluster;
+  run.cluster = spec.cluster;
+  run.bare = spec.graph.bare;
+  run.cluster_pairs = spec.cluster_pairs;
+  run.exchange = spec.schedule.exchange;
+  run.staggered = spec.staggered;
+  return run;
+}
+
 bool measures_staggered(std::optional<bool> requested, const Model& model, const Graph* imported,
                         const std::string& origin) {
   if (!requested) {

@@ -68,6 +68,8 @@ TaskSpec stored_spec(const TaskData& data, const std::string& origin = "task fil
 std::string task_id(const TaskSpec& spec);
 std::shared_ptr<const Graph> task_graph(const TaskSpec& spec);  // builds it unless imported
 EngineSpec engine_spec(const TaskSpec& spec);
+// What determines the columns of its series and their ranges.
+MeasuredRun measured_run(const TaskSpec& spec, double sites, double bonds);
 
 // Whether staggered magnetisations are measured: as `requested`; by default those of
 // antiferromagnets whose sites form two sublattices. `imported`: nullptr for a graph that is built.

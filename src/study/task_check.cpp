@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "src/base/error.hpp"
 
@@ -36,69 +37,44 @@ void check_graph(const GraphRecord& graph, const TaskSpec& spec) {
   }
 }
 
-// Checks that all values are in [least, most].
+// Converts a bound of a column. One above 2^62 (unsigned: 2^64) needs no check.
 template <class T>
-void check_range(const Series<T>& series, T least, T most, const char* name) {
+T whole_bound(double bound) {
+  if constexpr (std::is_unsigned_v<T>) {
+    return bound < 1.8e19 ? static_cast<T>(bound * (1 + 1e-9)) : std::numeric_limits<T>::max();
+  } else {
+    return static_cast<T>(std::clamp(bound, -0x1p62, 0x1p62));
+  }
+}
+
+template <class T>
+void check_range(const ColumnInfo& column, const Series<T>& series, const MeasuredRun& run) {
+  const ColumnRange range = column.range(run);
+  const T least = whole_bound<T>(range.least), most = whole_bound<T>(range.most);
   series.values().visit([&](const auto& values) {
     for (const T value : values) {
       if (value >= least && value <= most) continue;
-      unfit(fmt::format("{} = {} is out of range ({}..{})", name, value, least, most));
+      unfit(fmt::format("{} = {} is out of range ({}..{})", column.name, value, least, most));
     }
   });
 }
 
 void check_sums(const TaskData& task, const TaskSpec& spec) {
-  const auto bonds = static_cast<std::int64_t>(task.graph.bonds);
-  const auto sites = static_cast<std::int64_t>(task.graph.sites);
-  const SumUnits units = spec.model.sum_units(task.graph.bonds, task.graph.sites);
-  if (spec.model.is_ferromagnet()) {
-    check_range(task.bond_sum, units.bond_sum(task.graph.bonds), bonds, "a sum over the bonds");
-  } else {
-    const double largest = spec.model.interactions.energy_unit() == 1
-                               ? static_cast<double>(bonds)
-                               : static_cast<double>(bonds + sites) * kMaxCoupling / kFixedUnit;
-    const auto most = static_cast<std::int64_t>(std::fmin(largest, 0x1p62));
-    check_range(task.bond_sum, -most, most, "minus an energy");
-  }
-  check_range(task.staggered, -sites, sites, "a staggered magnetisation");
   if (task.staggered.empty() != (!spec.staggered || task.bond_sum.empty())) {
     unfit(fmt::format("staggered magnetisations are {}, against its configuration",
                       spec.staggered ? "missing" : "present"));
   }
-  check_range(task.overlap, -sites, sites, "an overlap");
-  check_range(task.link_overlap, -bonds, bonds, "a link overlap");
-  const std::int64_t most = units.magnetisation(task.graph.sites);
-  check_range(task.magnetisation, spec.model.is_potts() ? 0 : -most, most, "a magnetisation");
-
-  const bool clusters = spec.schedule.cluster > 0;
+  const MeasuredRun run = measured_run(spec, static_cast<double>(task.graph.sites),
+                                       static_cast<double>(task.graph.bonds));
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
-        if (series.empty() ||
-            may_have(column, clusters, spec.cluster, spec.graph.bare, spec.cluster_pairs)) {
-          return;
+        if (series.empty()) return;
+        if (!may_have(column, run)) {
+          unfit(fmt::format("{} in a run that does not measure it", column.name));
         }
-        unfit(fmt::format("{} without the updates that measure it", column.name));
+        check_range(column, series, run);
       },
       task);
-  // A bound above 2^64 needs no check, because it exceeds the range of 64 bits.
-  const double updates = static_cast<double>(spec.every) * spec.schedule.cluster;
-  const auto volume = static_cast<double>(sites);
-  const auto bound = [](double x) {
-    return x < 1.8e19 ? static_cast<std::uint64_t>(x * (1 + 1e-9)) : UINT64_MAX;
-  };
-  const double per_update = spec.cluster == ClusterUpdate::wolff ? volume : volume * volume;
-  check_range(task.cluster_size, std::uint64_t{0}, bound(updates * per_update), "a cluster sum");
-  // At most one end of a removed bond stayed.
-  const double ends = static_cast<double>(sites) * static_cast<double>(task.graph.extents.size());
-  check_range(task.cluster_cross, std::uint64_t{0}, bound(updates * volume * ends),
-              "a cluster sum with weights");
-  check_range(task.cluster_weight, std::uint64_t{0}, bound(updates * ends * ends),
-              "a cluster sum with weights");
-  check_range(task.pair_size, std::uint64_t{0}, bound(updates * volume * volume), "a pair sum");
-  check_range(task.pair_cross, std::uint64_t{0}, bound(updates * volume * ends), "a pair sum");
-  check_range(task.pair_weight, std::uint64_t{0}, bound(updates * ends * ends), "a pair sum");
-  check_range(task.cluster_quartic_high, std::uint64_t{0},
-              bound(std::ldexp(3 * updates * std::pow(volume, 4), -64)), "a sum of fourth powers");
 }
 
 // A task without a state cannot be resumed and needs no check.

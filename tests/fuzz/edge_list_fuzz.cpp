@@ -25,7 +25,7 @@ std::string edges_of(const rewise::Graph& graph) {
 
 rewise::Graph read(const std::string& text) {
   std::istringstream in(text);
-  return rewise::read_edge_list(in, "fuzz.edges", {.weights = true});
+  return rewise::read_edge_list(in, "fuzz.edges", {.couplings = true});
 }
 
 }  // namespace

@@ -465,7 +465,7 @@ TEST_CASE("any bytes give either a valid graph or Error(data)") {
 }
 
 TEST_CASE("weights and fields of an edge list are J and h with the option `weights`") {
-  const ReadOptions taken{.weights = true};
+  const ReadOptions taken{.couplings = true};
   const auto units = [](std::vector<double> values) {
     std::vector<std::int32_t> fixed;
     for (const double value : values) fixed.push_back(to_fixed(value).value());
@@ -485,7 +485,7 @@ TEST_CASE("weights and fields of an edge list are J and h with the option `weigh
   CHECK(fields(names).empty());
   CHECK(weights(read("0,1,-\n1,2,+\n", taken)) == units({-1, 1}));
   CHECK(weights(read("a b {'antiferro': True}\nb c {'antiferro': 0}\n", taken)) == units({-1, 1}));
-  const ReadOptions from_one{.first_site = FirstSite::one, .weights = true};
+  const ReadOptions from_one{.first_site = FirstSite::one, .couplings = true};
   CHECK(fields(read("# field 1 2\n1 2 3\n", from_one)) == units({2, 0}));
   CHECK(weights(read("0 1 1023.999999\n", taken)).front() == 1024 * kFixedOne - 1);
 
@@ -500,10 +500,10 @@ TEST_CASE("weights and fields of an edge list are J and h with the option `weigh
   CHECK(graph_hash(read("0 1 2\n1 2 2\n2 0 2\n", taken)) !=
         graph_hash(read("# field 0 2\n# field 1 2\n# field 2 2\n0 1\n1 2\n2 0\n", taken)));
   // Merged bonds need equal weights and keep this weight.
-  const ReadOptions merged{.merge = true, .weights = true};
+  const ReadOptions merged{.merge = true, .couplings = true};
   CHECK(weights(read("0 1 -2\n1 0 -2\n1 2 3\n", merged)) == units({-2, 3}));
   CHECK(weights(read("0 1\n1 0 -2\n", merged)) == units({-2}));
-  CHECK(weights(read("0 1 2 x\n", {.ignore = {"weight", "column4"}, .weights = true})).empty());
+  CHECK(weights(read("0 1 2 x\n", {.ignore = {"weight", "column4"}, .couplings = true})).empty());
 }
 
 TEST_CASE("invalid weights and fields are refused with their line") {
@@ -540,12 +540,12 @@ TEST_CASE("invalid weights and fields are refused with their line") {
            {"# field a 1\n0 1\n", "the field of site 'a': sites have numbers in this list"},
            {"# field 5 1\n# Nodes: 2\n3 5\n",
             "the field of site '5': fields cannot be given to sites that have labels"}}) {
-    const auto refused = edge_list_refusal(text, {.weights = true});
+    const auto refused = edge_list_refusal(text, {.couplings = true});
     INFO(text << " -> " << refused.text);
     CHECK(refused.code == ExitCode::data);
     CHECK(refused.says(said));
   }
-  CHECK(edge_list_refusal("0 1 2\n1 2 1\n1 0 3\n", {.merge = true, .weights = true})
+  CHECK(edge_list_refusal("0 1 2\n1 2 1\n1 0 3\n", {.merge = true, .couplings = true})
             .says("g.edges:3: the bond has J = 3 here and J = 2 in line 1"));
   // Without the option `weights`, the error names the first field and the options to use.
   const auto field = edge_list_refusal("# field 1 0.5\n0 1\n");
@@ -556,7 +556,7 @@ TEST_CASE("invalid weights and fields are refused with their line") {
 }
 
 TEST_CASE("fields of edge lists: names, separators, spellings. Unclear comments are errors") {
-  const ReadOptions taken{.weights = true};
+  const ReadOptions taken{.couplings = true};
   const auto half = [&](const std::string& text) {
     const Graph graph = read(text, taken);
     const auto fields = graph.site_fields();

@@ -94,7 +94,7 @@ TEST_CASE("weights and fields are written in all formats and read back equal") {
       for (const char* ending : {".edges", ".graphml", ".h5"}) {
         const std::string path = folder / (std::to_string(number++) + ending);
         write_graph(graph, path);
-        const Graph again = read_graph(path, {.weights = true});
+        const Graph again = read_graph(path, {.couplings = true});
         INFO(path);
         CHECK(std::ranges::equal(again.bond_couplings(), graph.bond_couplings()));
         CHECK(std::ranges::equal(again.site_fields(), graph.site_fields()));

@@ -463,7 +463,7 @@ TEST_CASE("every truncation and many changes of GraphML give a graph or Error(da
 }
 
 TEST_CASE("weights and fields of GraphML are J and h with the option `weights`") {
-  const ReadOptions taken{.weights = true};
+  const ReadOptions taken{.couplings = true};
   const auto graph = [](const std::string& keys, const std::string& rest) {
     return "<graphml>" + keys + "\n<graph edgedefault=\"undirected\">" + rest + kTail;
   };
@@ -494,10 +494,10 @@ TEST_CASE("weights and fields of GraphML are J and h with the option `weights`")
   };
   CHECK(values(from_graphml(graph(sign, kNodes + edge("-")), taken).bond_couplings()) ==
         Values{-1});
-  CHECK(from_graphml(graph(sign, kNodes + edge("-")), {.ignore = {"sign"}, .weights = true})
+  CHECK(from_graphml(graph(sign, kNodes + edge("-")), {.ignore = {"sign"}, .couplings = true})
             .bond_couplings()
             .empty());
-  const ReadOptions merged{.merge = true, .weights = true};
+  const ReadOptions merged{.merge = true, .couplings = true};
   CHECK(values(
             from_graphml(graph(sign, kNodes + edge("-3") + edge("-3")), merged).bond_couplings()) ==
         Values{-3});

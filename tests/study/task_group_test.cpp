@@ -295,9 +295,37 @@ TEST_CASE("estimated bytes of series equal their storage") {
   CHECK(bytes_each({120, 100}) == 2 + 2 + 4);
   CHECK(bytes_each({130, 128}) == 4 + 2 + 4);  // 33280 bonds
   CHECK(bytes_each({182, 182}) == 4 + 4 + 4);
-  spec.cluster = ClusterUpdate::swendsen_wang;  // another 128 bits
-  CHECK(bytes_each({8, 6}) == 2 + 2 + 2 + 16);
-  CHECK(bytes_each({65536, 65534}) == 8 + 8 + 8 + 16);
+  spec.cluster = ClusterUpdate::swendsen_wang;     // another 128 bits
+  CHECK(bytes_each({8, 6}) == 2 + 2 + 2 + 4 + 2);  // 3 * 6 * 48^4 < 2^32
+  CHECK(bytes_each({65536, 65534}) == 8 + 8 + 8 + 8 + 8);
+}
+
+TEST_CASE("estimated bytes of series of a glass include overlaps, walkers and exchanges") {
+  TaskSpec spec = oracle::small_task();
+  const auto bytes_each = [&] { return series_bytes(spec) / (32 * 2 * 12); };
+  spec.schedule.cluster = 0;
+  spec.model.interactions.couplings = CouplingKind::plus_minus;
+  CHECK(bytes_each() == 2 + 2 + (2 + 2) / 2.0);  // a pair of replicas has two overlaps
+  spec.schedule.exchange = true;
+  CHECK(bytes_each() == 2 + 2 + (2 + 2) / 2.0 + 2 + (2 + 2) / 32.0);
+  spec.model.interactions.couplings = CouplingKind::gaussian;  // units of 2^-20
+  CHECK(bytes_each() == 8 + 2 + (2 + 2) / 2.0 + 2 + (2 + 2) / 32.0);
+}
+
+TEST_CASE("the estimated bytes of series are at least those of a run with exchange") {
+  TaskSpec spec = oracle::small_task();
+  spec.schedule = {1, 0, true};
+  spec.model.interactions.couplings = CouplingKind::gaussian;
+  spec.engine = EngineKind::bytespin;
+  const TaskData data = run_task({spec}, oracle::one_thread()).data;
+  double bytes = 0;
+  for_each_column(
+      [&](const ColumnInfo&, const auto& series) {
+        bytes += static_cast<double>(series.values().size()) * series.values().bytes_each();
+      },
+      data);
+  CHECK(bytes <= series_bytes(spec));
+  CHECK(bytes > 0.5 * series_bytes(spec));
 }
 
 namespace {

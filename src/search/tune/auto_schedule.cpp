@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -70,18 +69,16 @@ ChosenSchedule read_choice(const std::filesystem::path& file, const std::string&
   return chosen;
 }
 
-// Limit for the mean number of isolated sites of rule `rewire` (all ends moved away, none moved
-// there). Metropolis alone flips these sites in every sweep, which is not ergodic, so it is not a
-// candidate above this limit. (Potts spins with q > 2 change to random states.)
+// Limit for the mean number of isolated sites of rule `rewire`. Metropolis alone flips these sites
+// in every sweep, which is not ergodic, so it is not a candidate above this limit. (Potts spins
+// with q > 2 change to random states.)
 constexpr double kMaxIsolated = 0.01;
 
 double isolated_sites(const TaskSpec& spec) {
   if (spec.local != LocalUpdate::metropolis || spec.model.q > 2) return 0;
   if (spec.imported != nullptr) return std::numeric_limits<double>::infinity();
   if (base_rule(spec.graph.rule) != Rule::rewire) return 0;
-  const double dim = static_cast<double>(spec.graph.extents.size());
-  return site_count(spec.graph.extents) * std::pow(spec.graph.p / 2, 2 * dim) *
-         std::exp(-dim * spec.graph.p);
+  return site_count(spec.graph.extents) * isolated_share(spec.graph);
 }
 
 // The relative error at which the rate of a candidate is accurate enough (RaceRules::enough).

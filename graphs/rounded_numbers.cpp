@@ -1,4 +1,4 @@
-#include "graphs/weights.hpp"
+#include "graphs/rounded_numbers.hpp"
 
 #include <fmt/format.h>
 

@@ -11,8 +11,8 @@ namespace rewise {
 // lattice.
 Graph graph_with_couplings(const Graph& graph, const Model& model);
 
-// Throws Error(usage) if a graph has fields or weights other than 1 and the model does not use
-// them, or if the model uses weights and the graph has none.
-void check_weights(const Graph& graph, const Model& model);
+// Throws Error(usage) if a graph has fields or couplings other than 1 and the model does not use
+// them, or if the model uses those of the graph and it has none.
+void check_graph_couplings(const Graph& graph, const Model& model);
 
 }  // namespace rewise

@@ -1,4 +1,4 @@
-#include "src/engine/weighted_graph.hpp"
+#include "src/engine/graph_couplings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,12 +19,12 @@ Graph graph_with_couplings(const Graph& graph, const Model& model) {
   }
   const Couplings couplings(model, graph);
   std::vector<RewiredBond> bonds;
-  std::vector<std::int32_t> weights, fields;
+  std::vector<std::int32_t> values, fields;
   bonds.reserve(graph.bonds());
-  weights.reserve(graph.bonds());
+  values.reserve(graph.bonds());
   for_each_bond(graph, [&](Bond bond, Site a, Site b) {
     bonds.push_back({bond, a, b});
-    weights.push_back(couplings.coupling(bond));
+    values.push_back(couplings.coupling(bond));
   });
   std::vector<std::uint8_t> colours(graph.sites());
   for (std::uint64_t site = 0; site < graph.sites(); ++site) {
@@ -40,12 +40,12 @@ Graph graph_with_couplings(const Graph& graph, const Model& model) {
   if (model.interactions.couplings != CouplingKind::file && !model.is_ferromagnet()) {
     source += ", " + to_string(model);
   }
-  Graph weighted(graph.sites(), std::move(bonds), std::move(colours), graph.colours(), source);
-  weighted.set_couplings_and_fields(std::move(weights), std::move(fields));
-  return weighted;
+  Graph result(graph.sites(), std::move(bonds), std::move(colours), graph.colours(), source);
+  result.set_couplings_and_fields(std::move(values), std::move(fields));
+  return result;
 }
 
-void check_weights(const Graph& graph, const Model& model) {
+void check_graph_couplings(const Graph& graph, const Model& model) {
   if (model.interactions.couplings == CouplingKind::file) {
     const Couplings needed(model, graph);
     return;
@@ -54,7 +54,7 @@ void check_weights(const Graph& graph, const Model& model) {
   if (coupling.empty()) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: {}: {}", graph.source().empty() ? "the graph" : graph.source(),
-                          coupling, take_weights()));
+                          coupling, read_couplings_setting()));
 }
 
 }  // namespace rewise
