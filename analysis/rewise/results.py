@@ -21,24 +21,27 @@ from . import _core, arguments
 from .errors import AbsentError, TauWarning, UsageError, module, warn
 from .files import Named, unpacked, with_current_names, with_error
 
-# (name, symbol, label of the axis, true if only a comparison of sizes uses it), per observable.
-_KNOWN = _core.observables()
-_STAGGERED = _core.staggered_observables()
-_IN_FIELD = _core.field_observables()
-_OVERLAPS = _core.overlap_observables()
-_ALL = (*_KNOWN, *_STAGGERED, *_IN_FIELD, *_OVERLAPS)
-SAMPLED = tuple(one[0] for one in _KNOWN)  # functions of moments: they have jackknife samples
-OBSERVABLES = tuple(one[0] for one in _KNOWN if not one[3]) + ("cluster_fraction",)
-STAGGERED = tuple(one[0] for one in _STAGGERED)  # of runs that measure m_s
-IN_FIELD = tuple(one[0] for one in _IN_FIELD)  # of models in a field
-OVERLAPS = tuple(one[0] for one in _OVERLAPS)  # of models with couplings or fields
-IMPROVED = ("improved_m2", "improved_m4", "improved_binder")
+# Of each group of observables: the one whose tau tables show, or "", and the observables as (name,
+# symbol, label of the axis, true if only a comparison of sizes uses it).
+_GROUPS = _core.observable_groups()
+
+
+def _names(group):
+    return tuple(one[0] for one in _GROUPS[group][1])
+
+
+SAMPLED = _names("")  # functions of moments: they have jackknife samples
+OBSERVABLES = tuple(one[0] for one in _GROUPS[""][1] if not one[3]) + _names("cluster")
+STAGGERED = _names("staggered")  # of runs that measure m_s
+IN_FIELD = _names("field")  # of models in a field
+OVERLAPS = _names("overlap")  # of models with couplings or fields
 KNOWN = tuple(dict.fromkeys(  # attributes of Results
-    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IN_FIELD, *OVERLAPS, *IMPROVED)))
+    (*OBSERVABLES, *SAMPLED, *STAGGERED, *IN_FIELD, *OVERLAPS, *_names("improved"))))
+_SHOWN = [one for name, group in _GROUPS.items() if name != "improved" for one in group[1]]
 # Columns of tables: those of the observables with a symbol, and tau of some of them.
-SYMBOLS = {one[0]: one[1] for one in _ALL if one[1]} | {"cluster_fraction": "<C>/N"}
-TAUS = ("energy", "m2", "staggered_m2", "magnetisation", "overlap_m2")
-LABELS = {one[0]: one[2] for one in _ALL} | {"cluster_fraction": r"$\langle C\rangle/N$"}
+SYMBOLS = {one[0]: one[1] for one in _SHOWN if one[1]}
+TAUS = ("energy", "m2", *(_GROUPS[name][0] for name in ("staggered", "field", "overlap")))
+LABELS = {one[0]: one[2] for one in _SHOWN}
 
 
 def _tau_text(tau, error):
@@ -453,20 +456,12 @@ class Results:
             panel.set_ylabel(LABELS.get(name, name))
         return axes
 
-    @property
-    def _negative_or_random(self):
-        """Interactions::has_negative_or_random() in C++: tables show overlaps."""
-        settings = self.configuration
-        return (settings.get("sampling.couplings", "ferromagnet") != "ferromagnet"
-                or float(settings.get("sampling.shortcut_strength", 1)) < 0
-                or settings.get("sampling.field_random", "none") != "none")
-
     def rows(self) -> list[list[str]]:
         """A table of strings: one row of headings, then one row per temperature. Overlaps are
         shown for models with negative or random couplings or fields."""
         names = [name for name in self._measured
                  if name in SYMBOLS and np.isfinite(self._estimates[name][0]).any()
-                 and (name not in OVERLAPS or self._negative_or_random)]
+                 and (name not in OVERLAPS or self._data.shows_overlaps)]
         taus = [name for name in TAUS if name in names or name in ("energy", "m2")]
         table = [["T", *(SYMBOLS[name] for name in names),
                   *(f"tau({SYMBOLS[name]})" for name in taus)]]

@@ -7,7 +7,6 @@ equilibrium. The trajectory is that of `rewise run` with the same options and se
 any device and with any number of threads.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -124,10 +123,7 @@ def temperatures(given):
     count = arguments.integer("temperature, 'count'", given["count"], 2, 10000)
     if not low < high:
         raise UsageError(f"temperature: from {low:g} to {high:g} is not a range")
-    # The same numbers as of equal_steps() in src/settings/parse.cpp, bit for bit.
-    steps = (1e12 * (low + (high - low) * (k / (count - 1))) for k in range(count))
-    return {"temperature": [math.copysign(math.floor(abs(step) + 0.5), step) / 1e12
-                            for step in steps]}
+    return {"temperature": _core.equal_steps(low, high, count)}
 
 
 def temperature_range(given):

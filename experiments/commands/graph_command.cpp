@@ -73,9 +73,7 @@ Graph make_graph(const GraphOptions& options, const Model& model) {
   if (!options.from.empty()) {
     const bool other =
         !model.is_ferromagnet() && model.interactions.couplings != CouplingKind::file;
-    Graph graph = read_graph(options.from, read_options(options.reading, !other));
-    note_couplings_of_run(options.from, model);
-    return graph;
+    return read_graph_for(model, options.from, options.reading, !other);
   }
   GraphSpec spec = lattice_spec(options, ", or --from FILE");
   spec.p = parse_p(options.p, "--p");

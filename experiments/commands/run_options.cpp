@@ -165,8 +165,7 @@ TaskSpec run_spec(const RunOptions& options) {
   if (!options.graph.empty()) {
     const bool weights = request.model.interactions.couplings == CouplingKind::file;
     request.graph = std::make_shared<const Graph>(
-        read_graph(options.graph, read_options(options.reading, weights)));
-    note_couplings_of_run(options.graph, request.model);
+        read_graph_for(request.model, options.graph, options.reading, weights));
   } else {
     request.lattice =
         lattice_spec(options, ", or --graph FILE",

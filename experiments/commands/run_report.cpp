@@ -11,6 +11,7 @@
 #include "src/engine/registry.hpp"
 #include "src/results/observable_groups.hpp"
 #include "src/results/run_estimates.hpp"
+#include "src/search/summary_parts.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/task_spec.hpp"
 
@@ -124,7 +125,9 @@ std::string exchange_text(const TaskData& task) {
 std::string checks_text(const CheckedRun& run, const std::vector<std::string>& warnings) {
   std::string out;
   for (std::size_t t = 0; t < run.results.size(); ++t) {
-    for (std::string_view reason : run.checks[t].reasons) {
+    for (const RunReason& why : run.checks[t].reasons) {
+      const std::string text = why.text();
+      std::string_view reason = text;
       // The status, which the line contains, has the same meaning.
       if (reason.starts_with(kNotInEquilibrium)) reason.remove_prefix(kNotInEquilibrium.size());
       out += fmt::format("T = {}: no values ({}): {}\n", run.results[t].temperature,
@@ -181,7 +184,8 @@ Json run_json(const TaskData& task, const CheckedRun& run,
     row["replicas"] = r.replicas;
     row["measurements"] = r.measurements;
     row["status"] = to_string(check.status);
-    row["reasons"] = check.reasons;
+    row["reasons"] = Json::array();
+    for (const RunReason& reason : check.reasons) row["reasons"].push_back(reason.text());
     const Json estimates = estimates_json(r);
     row.update(check.ok() ? estimates : without_numbers(estimates));
     row["candidate"] = check.ok() ? Json(nullptr) : estimates;
@@ -241,9 +245,10 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
         "between\nequal states)/N.";
   }
   out += fmt::format(
-      "\nPer site, J = k_B = 1; 2.3772(4) means 2.3772 +- 0.0004 (one standard error, jackknife\n"
-      "over {}). tau: integrated autocorrelation time in cycles; uncorrelated\n"
+      "\nPer site, J = k_B = 1; {} (one standard error, jackknife\nover {}). tau: integrated "
+      "autocorrelation time in cycles; uncorrelated\n"
       "measurements give every/2 = {}.\n",
+      kErrorLegend,
       results.front().block_length > 0 ? "time blocks"
       : spec.schedule.houdayer         ? "pairs of replicas"
                                        : "replicas",

@@ -186,8 +186,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   if (imported) {
     const bool weights = request.model.interactions.couplings == CouplingKind::file;
     request.graph = std::make_shared<const Graph>(
-        read_graph(options.graph, read_options(options.reading, weights)));
-    note_couplings_of_run(options.graph, request.model);
+        read_graph_for(request.model, options.graph, options.reading, weights));
     if (weights && !request.exchange) {
       check_compares_schedules(*request.graph, "tune", kUseExchange);
     }

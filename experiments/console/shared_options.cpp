@@ -178,6 +178,8 @@ Model read_model(const ModelOptions& options) {
   return given_model(options.model, SettingNames::options());
 }
 
+namespace {
+
 void note_couplings_of_run(const std::string& path, const Model& model) {
   if (!model.is_ferromagnet() || graph_format(path) != GraphFormat::h5) return;
   const SealedRead sealed = read_sealed(path);
@@ -196,6 +198,15 @@ void note_couplings_of_run(const std::string& path, const Model& model) {
              "note: the run of {} had {}; its graph has none of them, and J = 1 without a field "
              "is used\n",
              path, fmt::join(keys, ", "));
+}
+
+}  // namespace
+
+Graph read_graph_for(const Model& model, const std::string& path, const GraphFileOptions& reading,
+                     bool weights) {
+  Graph graph = read_graph(path, read_options(reading, weights));
+  note_couplings_of_run(path, model);
+  return graph;
 }
 
 void add_share_ranks(CLI::App& app, bool& share, std::string& route) {

@@ -89,9 +89,11 @@ struct ModelOptions {
 void add_model_options(CLI::App& app, ModelOptions& options);
 // The model that these options describe. Throws Error(usage).
 Model read_model(const ModelOptions& options);
-// Prints a note if the graph was read from the file of a run with couplings or fields and `model`
-// has none. Couplings and fields are settings of a run and are not stored with its graph.
-void note_couplings_of_run(const std::string& path, const Model& model);
+// Reads the graph that `model` is simulated on. Prints a note if the file is that of a run with
+// couplings or fields and `model` has none: they are settings of a run and are not stored with its
+// graph. `weights`: as for read_options().
+Graph read_graph_for(const Model& model, const std::string& path, const GraphFileOptions& reading,
+                     bool weights);
 
 // Adds the options that choose the methods of each engine. full: one word per option. lists: a list
 // of words, with one row of output per word. as_run: one word, and help that refers to that of

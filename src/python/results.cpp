@@ -80,7 +80,7 @@ nb::dict estimates_of(const TaskData& task) {
     block_length.push_back(results[k].block_length);
     status.append(std::string(to_string(run.checks[k].status)));
     nb::list lines;
-    for (const std::string& line : run.checks[k].reasons) lines.append(line);
+    for (const RunReason& reason : run.checks[k].reasons) lines.append(reason.text());
     reasons.append(std::move(lines));
   }
   all["status"] = std::move(status);
@@ -136,7 +136,7 @@ nb::object exchange_of(const TaskData& task) {
   return found;
 }
 
-// Per observable: (name, symbol, label of an axis, whether it is meaningful for a single size).
+// Per observable: (name, symbol, label of an axis, true if only a comparison of sizes uses it).
 nb::list list_of(const ObservableGroup& group) {
   nb::list all;
   for (const ObservableInfo& o : group.observables) {
@@ -159,10 +159,15 @@ std::pair<TaskData, Notes> loaded(const std::string& path) {
 }  // namespace
 
 void bind_results(nb::module_& module) {
-  for (const ObservableGroup& group : observable_groups()) {
-    const std::string name = group.name.empty() ? "" : fmt::format("{}_", group.name);
-    module.def(fmt::format("{}observables", name).c_str(), [&group] { return list_of(group); });
-  }
+  // Name of a group -> (the observable whose tau its table shows, or "", list_of()).
+  module.def("observable_groups", [] {
+    nb::dict all;
+    for (const ObservableGroup& group : observable_groups()) {
+      all[std::string(group.name).c_str()] =
+          nb::make_tuple(std::string(group.slowest), list_of(group));
+    }
+    return all;
+  });
   nb::class_<TaskData>(module, "Data")
       .def_static("load", &loaded)
       .def_prop_ro("temperature", [](const TaskData& task) { return array_of(task.temperature); })
@@ -172,6 +177,10 @@ void bind_results(nb::module_& module) {
       .def_prop_ro("energy_unit",
                    [](const TaskData& task) { return MeasuredTask(task).units.energy; })
       .def_prop_ro("extents", [](const TaskData& task) { return task.graph.extents; })
+      .def_prop_ro("shows_overlaps",
+                   [](const TaskData& task) {
+                     return MeasuredTask(task).spec.model.interactions.has_negative_or_random();
+                   })
       .def_prop_ro("configuration", [](const TaskData& task) { return task.configuration; })
       .def_prop_ro("provenance", [](const TaskData& task) { return task.provenance; })
       .def_prop_ro("times", [](const TaskData& task) { return task.bond_sum.time(); })

@@ -1,4 +1,5 @@
 // Whole runs, and simulations that Python advances.
+#include <fmt/format.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -9,6 +10,7 @@
 #include "src/cuda/devices.hpp"
 #include "src/engine/registry.hpp"
 #include "src/python/bindings.hpp"
+#include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
 #include "src/study/build_info.hpp"
 
@@ -253,6 +255,11 @@ nb::list devices() {
 }  // namespace
 
 void bind_simulation(nb::module_& module) {
+  // The same numbers as of --temperature FROM:TO:COUNT.
+  module.def("equal_steps", [](double from, double to, std::uint32_t count) {
+    return parse_steps(fmt::format("{}:{}:{}", from, to, count),
+                       SettingNames::arguments().origin("temperature"));
+  });
   module.def(
       "run",
       [](const SharedGraph& graph, const nb::dict& given, nb::object progress) {

@@ -19,7 +19,7 @@ struct TauSeries {
 };
 
 struct ObservableGroup {
-  std::string_view name;     // Python: function NAME_observables(); "": observables()
+  std::string_view name;     // key in _core.observable_groups() of Python; "": functions of moments
   std::string_view heading;  // of its table; "": its values are in the main table
   // The observable whose tau_int the table shows, and the head of that column; "": none.
   std::string_view slowest, slowest_head;

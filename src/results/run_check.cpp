@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
+#include <optional>
 
 #include "analysis/series/moments.hpp"
 #include "analysis/series/statistics.hpp"
@@ -41,14 +42,14 @@ struct Advice {
 };
 
 // Rejects the values for the reason `why`.
-void reject(RunCheck& check, std::string why) {
+void reject(RunCheck& check, RunReason why) {
   check.status = RunStatus::not_equilibrated;
   check.passed.clear();
   check.reasons.push_back(std::move(why));
 }
 
-// The checks of one temperature. Functions that return a text say why it has no values; "": their
-// check passes.
+// The checks of one temperature. Functions that return a reason say why it has no values; none:
+// their check passes.
 class TemperatureChecks {
  public:
   TemperatureChecks(const MeasuredTask& task, const TemperatureResult& result, std::size_t k,
@@ -107,10 +108,10 @@ class TemperatureChecks {
   };
 
   // One reason is enough.
-  void reject_if(std::initializer_list<std::string (TemperatureChecks::*)()> checks) {
+  void reject_if(std::initializer_list<std::optional<RunReason> (TemperatureChecks::*)()> checks) {
     for (const auto why_not : checks) {
       if (!check_.ok()) return;
-      if (std::string why = (this->*why_not)(); !why.empty()) reject(check_, std::move(why));
+      if (auto why = (this->*why_not)()) reject(check_, std::move(*why));
     }
   }
 
@@ -122,34 +123,34 @@ class TemperatureChecks {
     return replica_means(task_, bond_sums_, magnetisations_, first, count, task_.dependence);
   }
 
-  std::string halves_differ() {
-    if (check_.halves.agree) return "";
-    return fmt::format(
-        "{}replicas that started hot and cold differ in {} by {:.1f} standard errors; {}, or use "
-        "{}",
-        kNotInEquilibrium, check_.halves.observable, std::abs(check_.halves.worst_z), advice_.raise,
-        advice_.remedy);
+  std::optional<RunReason> halves_differ() {
+    if (check_.halves.agree) return {};
+    return RunReason{
+        fmt::format("{}replicas that started hot and cold differ in {} by {:.1f} standard errors",
+                    kNotInEquilibrium, check_.halves.observable, std::abs(check_.halves.worst_z)),
+        fmt::format("{}, or use {}", advice_.raise, advice_.remedy)};
   }
 
-  std::string stuck() {
+  std::optional<RunReason> stuck() {
     const std::string how =
         stuck_replicas(task_, bond_sums_, magnetisations_, tau_, task_.discarded, travelled_);
-    if (how.empty()) return "";
-    return fmt::format("{}some replicas are stuck ({}), and tau is {}; {}, or use {}",
-                       kNotInEquilibrium, how, tau_text(tau_), advice_.raise, advice_.remedy);
+    if (how.empty()) return {};
+    return RunReason{fmt::format("{}some replicas are stuck ({}), and tau is {}", kNotInEquilibrium,
+                                 how, tau_text(tau_)),
+                     fmt::format("{}, or use {}", advice_.raise, advice_.remedy)};
   }
 
-  std::string drifts() {
+  std::optional<RunReason> drifts() {
     if (result_.block_length == 0) {
       compare_halves_of_replicas();
     } else if (!blocks_too_short(result_, task_.every)) {
       compare_halves_of_blocks();
     }
-    if (drift_.comparisons == 0 || !(drift_.least * drift_.comparisons < level_)) return "";
-    return fmt::format(
-        "{}the second half of the measurements differs from the first in {} by {:.1f} standard "
-        "errors; {}",
-        kNotInEquilibrium, drift_.observable, std::abs(drift_.z), advice_.raise);
+    if (drift_.comparisons == 0 || !(drift_.least * drift_.comparisons < level_)) return {};
+    return RunReason{fmt::format("{}the second half of the measurements differs from the first in "
+                                 "{} by {:.1f} standard errors",
+                                 kNotInEquilibrium, drift_.observable, std::abs(drift_.z)),
+                     advice_.raise};
   }
 
   void compare_halves_of_replicas() {
@@ -183,32 +184,34 @@ class TemperatureChecks {
   }
 
   // Without a comparison of starts, the cycles before the first measurement must be many.
-  std::string starts_too_early() {
+  std::optional<RunReason> starts_too_early() {
     const double likely = tau_is_known() ? tau_.value : kUnknownTaus * length();
-    if (compares_ || !(task_.discarded < kStartTaus * likely)) return "";
+    if (compares_ || !(task_.discarded < kStartTaus * likely)) return {};
     const auto of_start = replicas_by_start(task_);
     const bool alike = of_start[0].empty() || of_start[1].empty();
     const std::string_view began = task_.spec.start == Start::given ? "from given spins"
                                    : of_start[0].empty()            ? "hot"
                                                                     : "cold";
-    return fmt::format(
-        "nothing shows that this is equilibrium: {}, and {} cycles before the first measurement "
-        "are few for a tau of {}; {}, or use {}",
-        alike ? fmt::format("all replicas started {}", began)
-              : fmt::format("{} replicas are too few to compare hot and cold starts",
-                            task_.data.replicas),
-        task_.discarded, tau_text(tau_), advice_.raise,
-        alike && enough_replicas()
-            ? advice_.mixed
-            : fmt::format("{} replicas or more with {}", few_, advice_.mixed));
+    return RunReason{
+        fmt::format("nothing shows that this is equilibrium: {}, and {} cycles before the first "
+                    "measurement are few for a tau of {}",
+                    alike ? fmt::format("all replicas started {}", began)
+                          : fmt::format("{} replicas are too few to compare hot and cold starts",
+                                        task_.data.replicas),
+                    task_.discarded, tau_text(tau_)),
+        fmt::format("{}, or use {}", advice_.raise,
+                    alike && enough_replicas()
+                        ? advice_.mixed
+                        : fmt::format("{} replicas or more with {}", few_, advice_.mixed))};
   }
 
-  std::string too_short_for_tau() {
-    if (!compares_ || tau_is_known() || !(task_.discarded < kStartTaus * tau_.value)) return "";
-    return fmt::format(
-        "nothing shows that this is equilibrium: {} measurements are too few to determine tau, "
-        "which is {}, and {} cycles before the first one are few; {}, or use another schedule",
-        result_.measurements, tau_text(tau_), task_.discarded, advice_.raise_both);
+  std::optional<RunReason> too_short_for_tau() {
+    if (!compares_ || tau_is_known() || !(task_.discarded < kStartTaus * tau_.value)) return {};
+    return RunReason{
+        fmt::format("nothing shows that this is equilibrium: {} measurements are too few to "
+                    "determine tau, which is {}, and {} cycles before the first one are few",
+                    result_.measurements, tau_text(tau_), task_.discarded),
+        advice_.raise_both + ", or use another schedule"};
   }
 
   // Whether replicas stay in different valleys: an analysis of variance, as in Gelman & Rubin,
@@ -217,15 +220,15 @@ class TemperatureChecks {
   // larger variance shows that replicas hardly ever leave their valley. If the blocks of a replica
   // are correlated, something changes slowly within the series, and there is no prediction. tau_int
   // cannot distinguish the two cases, because differences between valleys contribute to it.
-  std::string valleys() {
+  std::optional<RunReason> valleys() {
     const Eigen::Index length_of_block = bond_sums_.rows() / kBlocks;
-    if (length_of_block < 1 || !(task_.discarded < kStartTaus * length())) return "";
+    if (length_of_block < 1 || !(task_.discarded < kStartTaus * length())) return {};
     std::vector<Eigen::ArrayXXd> blocks;
     for (Eigen::Index k = 0; k < kBlocks; ++k) {
       blocks.push_back(means(k * length_of_block, length_of_block));
     }
     const Eigen::Index replicas = blocks.front().rows(), compared = blocks.front().cols();
-    if (replicas < 4) return "";
+    if (replicas < 4) return {};
     Eigen::ArrayXXd average = Eigen::ArrayXXd::Zero(replicas, compared);
     Eigen::ArrayXXd square = average, next = average;
     for (const auto& block : blocks) average += block / kBlocks;
@@ -244,35 +247,36 @@ class TemperatureChecks {
           free, static_cast<double>(replicas * (kBlocks - 1)));
       const double chance = boost::math::cdf(boost::math::complement(ratio, between / expected));
       if (static_cast<double>(compared) * chance > level_) continue;
-      return fmt::format(
-          "{}averages of replicas differ in {} by {:.1f} times what they fluctuate: they are in "
-          "different valleys and do not leave them; {}",
-          kNotInEquilibrium, compared_name(o), std::sqrt(between / expected),
+      return RunReason{
+          fmt::format("{}averages of replicas differ in {} by {:.1f} times what they fluctuate: "
+                      "they are in different valleys and do not leave them",
+                      kNotInEquilibrium, compared_name(o), std::sqrt(between / expected)),
           task_.spec.schedule.exchange
               ? advice_.raise_both
-              : fmt::format("use {}, or another schedule", advice_.use_exchange));
+              : fmt::format("use {}, or another schedule", advice_.use_exchange)};
     }
-    return "";
+    return {};
   }
 
   // In spin glasses q^2 changes more slowly than m^2.
-  std::string too_short_for_overlap() {
+  std::optional<RunReason> too_short_for_overlap() {
     const auto found = result_.tau.find("overlap_m2");
-    if (found == result_.tau.end() || task_.spec.model.is_ferromagnet()) return "";
+    if (found == result_.tau.end() || task_.spec.model.is_ferromagnet()) return {};
     const Value tau = found->second;
     const bool known = std::isfinite(tau.error);
-    if (!(task_.discarded < (known ? kMinTaus : kStartTaus) * tau.value)) return "";
-    return fmt::format(
-        "nothing shows that this is equilibrium: tau of q^2 is {}, and {} cycles before the first "
-        "measurement are few; {}",
-        tau_text(tau), task_.discarded, known ? advice_.raise : advice_.raise_both);
+    if (!(task_.discarded < (known ? kMinTaus : kStartTaus) * tau.value)) return {};
+    return RunReason{fmt::format("nothing shows that this is equilibrium: tau of q^2 is {}, and {} "
+                                 "cycles before the first measurement are few",
+                                 tau_text(tau), task_.discarded),
+                     known ? advice_.raise : advice_.raise_both};
   }
 
-  std::string overlap_drifts() {
+  std::optional<RunReason> overlap_drifts() {
     const std::string why = overlap_drift(overlap_changes_of(task_, temperature_), level_);
-    if (why.empty()) return "";
-    return fmt::format("{}{}; {}{}", kNotInEquilibrium, why, advice_.raise,
-                       task_.spec.schedule.exchange ? "" : ", or use " + names_.on("exchange"));
+    if (why.empty()) return {};
+    return RunReason{
+        fmt::format("{}{}", kNotInEquilibrium, why),
+        advice_.raise + (task_.spec.schedule.exchange ? "" : ", or use " + names_.on("exchange"))};
   }
 
   void note_few_cycles() {
@@ -285,12 +289,12 @@ class TemperatureChecks {
   void note_short_blocks() {
     if (!blocks_too_short(result_, task_.every)) return;
     if (check_.ok()) check_.status = RunStatus::too_short;
-    check_.reasons.push_back(fmt::format(
-        "errors are too small: with {} they come from time blocks of {} cycles, and tau is {}; "
-        "raise {}, or use {} replicas",
-        count_text(result_.replicas, "replica"),
-        static_cast<double>(result_.block_length) * task_.every, tau_text(tau_),
-        names_.name("measure"), few_));
+    check_.reasons.push_back(
+        {fmt::format("errors are too small: with {} they come from time blocks of {} cycles, and "
+                     "tau is {}",
+                     count_text(result_.replicas, "replica"),
+                     static_cast<double>(result_.block_length) * task_.every, tau_text(tau_)),
+         fmt::format("raise {}, or use {} replicas", names_.name("measure"), few_)});
   }
 
   const MeasuredTask& task_;
@@ -316,9 +320,9 @@ void reject_affected(CheckedRun& run, const Advice& advice) {
     if (run.checks[k].status == RunStatus::not_equilibrated) rejected.push_back(temperatures[k]);
   }
   for (const auto& [k, beside] : affected_temperatures(temperatures, rejected)) {
-    reject(run.checks[k],
-           fmt::format("{}replicas are exchanged with T = {}, which has no values; {}",
-                       kNotInEquilibrium, beside, advice.raise_both));
+    reject(run.checks[k], {fmt::format("{}replicas are exchanged with T = {}, which has no values",
+                                       kNotInEquilibrium, beside),
+                           advice.raise_both});
   }
 }
 
@@ -391,13 +395,13 @@ std::string undetermined_tau(const CheckedRun& run) {
 std::vector<std::string> warnings_of(const CheckedRun& run, bool reasons) {
   std::vector<std::string> lines;
   for (std::size_t k = 0; k < run.checks.size(); ++k) {
-    const auto add = [&](const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) {
-        lines.push_back(fmt::format("T = {}: {}", run.results[k].temperature, text));
-      }
+    const auto add = [&](const std::string& text) {
+      lines.push_back(fmt::format("T = {}: {}", run.results[k].temperature, text));
     };
-    if (reasons) add(run.checks[k].reasons);
-    add(run.checks[k].warnings);
+    if (reasons) {
+      for (const RunReason& reason : run.checks[k].reasons) add(reason.text());
+    }
+    for (const std::string& text : run.checks[k].warnings) add(text);
   }
   lines.insert(lines.end(), run.warnings.begin(), run.warnings.end());
   return lines;

@@ -46,12 +46,19 @@ std::string_view to_string(RunStatus status);
 // Prefix of the reasons of not_equilibrated whose text does not name the problem.
 inline constexpr std::string_view kNotInEquilibrium = "not in equilibrium: ";
 
-// The check of one temperature. Each text is one line that explains the problem and suggests a
+// Why values are rejected, and the remedy, which names settings of a run.
+struct RunReason {
+  std::string reason, advice;
+
+  std::string text() const { return reason + "; " + advice; }  // one line
+};
+
+// The check of one temperature. Each warning is one line that explains the problem and suggests a
 // remedy.
 struct RunCheck {
   RunStatus status = RunStatus::ok;
   HotColdTest halves;
-  std::vector<std::string> reasons;   // why the run is rejected
+  std::vector<RunReason> reasons;     // why the run is rejected
   std::vector<std::string> warnings;  // problems that do not reject it
   std::vector<std::string> passed;    // what was tested and found in order; empty if rejected
 

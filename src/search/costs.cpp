@@ -13,16 +13,20 @@
 namespace rewise {
 namespace {
 
-// Nanoseconds per site of a cycle: a cautious estimate. The cost of sweeps is per attempted update,
-// that of cluster updates per site of the lattice, for clusters as large as near Tc.
+// Nanoseconds of a cluster update per site of the lattice, for clusters as large as near Tc:
+// cautious estimates for all engines. EngineCosts has the work per site of a cluster, whose size is
+// unknown here.
+constexpr double kWolffNanoseconds = 1, kLabelledNanoseconds = 8;
+
+// Nanoseconds per site of a cycle: a cautious estimate. The cost of sweeps is per attempted update.
 double cycle_nanoseconds(EngineKind engine, const Model& model, ClusterUpdate cluster,
                          Schedule schedule) {
   const EngineCosts& costs = factory(engine).costs;
   const double local = model.is_potts() ? costs.potts_nanoseconds : costs.ising_nanoseconds;
-  constexpr double labelled = 8;
-  const double per_site = cluster == ClusterUpdate::wolff ? 1 : labelled;
+  const double per_site =
+      cluster == ClusterUpdate::wolff ? kWolffNanoseconds : kLabelledNanoseconds;
   return local * schedule.local + per_site * schedule.cluster +
-         (schedule.houdayer ? labelled / 2 : 0);
+         (schedule.houdayer ? kLabelledNanoseconds / 2 : 0);
 }
 
 }  // namespace
@@ -58,16 +62,16 @@ namespace {
 
 // The range of the scan of size number `k` at p number `at`. Without a given range, it is wide for
 // the first size only: the next sizes are scanned around its result.
-Range likely_scan(const StudyConfig& config, std::size_t at, std::size_t k) {
-  if (const auto& given = config.temperature_range) return {given->from, given->to};
+TemperatureRange likely_scan(const StudyConfig& config, std::size_t at, std::size_t k) {
+  if (const auto& given = config.temperature_range) return *given;
   const auto dim = static_cast<int>(config.sizes[k].size());
   const double p = config.p[at];
-  const Range whole = scan_range(dim, config.rules.front(), p, config.model);
+  const TemperatureRange whole = scan_range(dim, config.rules.front(), p, config.model);
   if (k == 0 || config.sizes[k - 1].size() != config.sizes[k].size()) return whole;
-  const double centre = std::sqrt(whole.low * whole.high);
+  const double centre = std::sqrt(whole.from * whole.to);
   const double half =
       kSweepWindow * half_window(centre, dim, p, site_count(config.sizes[k - 1]), config.model.q);
-  return {std::max(whole.low, centre - half), std::min(whole.high, centre + half)};
+  return {std::max(whole.from, centre - half), std::min(whole.to, centre + half)};
 }
 
 }  // namespace

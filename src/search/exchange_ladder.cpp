@@ -53,12 +53,12 @@ std::vector<double> exchange_ladder(const TemperatureRange& range, const ScanRes
 }
 
 std::vector<double> likely_exchange_ladder(const TemperatureRange& range, double sites) {
-  const auto temperatures = scan_temperatures({range.from, range.to}, sites);
+  const auto temperatures = scan_temperatures(range, sites);
   return exchange_ladder(range, temperatures, std::vector<double>(temperatures.size(), 1), sites);
 }
 
 TaskSpec exchange_scan(const TaskSpec& spec, const TemperatureRange& range) {
-  const SizePlan plan = scan_plan({}, {range.from, range.to}, site_count(spec));
+  const SizePlan plan = scan_plan({}, range, site_count(spec));
   TaskSpec scan = spec;
   scan.temperatures = plan.temperatures;
   scan.equilibrate = plan.equilibrate;

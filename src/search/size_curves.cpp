@@ -238,13 +238,17 @@ std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& grap
                      graphs.size() > most ? ", .." : "");
 }
 
+std::string differing_starts(const HotColdTest& halves) {
+  return fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors",
+                     halves.observable, std::abs(halves.worst_z));
+}
+
 std::string differing_starts(const SizeData& size, const HotColdTest& halves) {
   std::vector<std::size_t> differing;  // graphs whose halves differ by themselves
   for (std::size_t g = 0; g < size.samples.graphs.size(); ++g) {
     if (!compare_halves(std::span(&size.samples.graphs[g].halves, 1)).agree) differing.push_back(g);
   }
-  return fmt::format("replicas that started hot and cold differ in {} by {:.1f} standard errors{}",
-                     halves.observable, std::abs(halves.worst_z), on_graphs(size, differing));
+  return differing_starts(halves) + on_graphs(size, differing);
 }
 
 std::string too_few_graphs(const std::vector<SizeData>& sizes) {

@@ -93,6 +93,7 @@ HotColdTest compare_halves(const SizeData& size);
 std::string on_graphs(const SizeData& size, const std::vector<std::size_t>& graphs);
 // "replicas that started hot and cold differ in .. by .. standard errors", and on which graphs.
 // `halves`: compare_halves(size), which do not agree.
+std::string differing_starts(const HotColdTest& halves);
 std::string differing_starts(const SizeData& size, const HotColdTest& halves);
 
 // Why the graphs of some size are too few for an error; "" if they are not.

@@ -45,7 +45,7 @@ double regular_tc(int dim) {
 
 }  // namespace
 
-Range scan_range(int dim, Rule rule, double p, const Model& model) {
+TemperatureRange scan_range(int dim, Rule rule, double p, const Model& model) {
   const double b = std::max(branching(dim, rule, p), 1.02);
   if (model.is_potts()) {
     const double lattice =
@@ -56,8 +56,8 @@ Range scan_range(int dim, Rule rule, double p, const Model& model) {
   return {std::max(0.88 * regular_tc(dim), 0.15), 1.2 * bethe};
 }
 
-Range likely_range(const StudyConfig& config, double p) {
-  const Range all = scan_range(config, p);
+TemperatureRange likely_range(const StudyConfig& config, double p) {
+  const TemperatureRange all = scan_range(config, p);
   const int dim = config.dim();
   if (p <= 0 || dim < 2 || config.model.is_potts()) return all;
   // Amplitude and exponent of chi above Tc: square lattice (exact), cubic lattice, mean field.
@@ -72,24 +72,24 @@ Range likely_range(const StudyConfig& config, double p) {
     const double regular_graph = 1 / std::atanh(1 / (2.0 * dim - 1));  // Tc at p = 1
     low = std::min(low, tc + 0.3 * (regular_graph - tc));
   }
-  return {std::max(all.low, low), std::min(all.high, high)};
+  return {std::max(all.from, low), std::min(all.to, high)};
 }
 
-std::vector<double> scan_temperatures(Range range, double sites) {
+std::vector<double> scan_temperatures(TemperatureRange range, double sites) {
   // An energy histogram covers about T sqrt(C / N) in temperature; C is about 1 to 2.
   const double spacing = std::clamp(2.0 / std::sqrt(sites), 0.02, 0.06);
   constexpr int least = 8;
-  const auto fine = static_cast<int>(std::ceil(std::log(range.high / range.low) / spacing)) + 1;
+  const auto fine = static_cast<int>(std::ceil(std::log(range.to / range.from) / spacing)) + 1;
   const int count = std::max(fine, least);
-  const double ratio = std::pow(range.high / range.low, 1.0 / (count - 1));
+  const double ratio = std::pow(range.to / range.from, 1.0 / (count - 1));
   std::vector<double> temperatures;
   for (int k = 0; k < count; ++k) {
-    temperatures.push_back(round_to_digits(range.low * std::pow(ratio, k), ratio > 1.01 ? 5 : 8));
+    temperatures.push_back(round_to_digits(range.from * std::pow(ratio, k), ratio > 1.01 ? 5 : 8));
   }
   return temperatures;
 }
 
-SizePlan scan_plan(SizePlan plan, Range range, double sites) {
+SizePlan scan_plan(SizePlan plan, TemperatureRange range, double sites) {
   plan.temperatures = scan_temperatures(range, sites);
   plan.equilibrate = 200;
   plan.measure = 100;

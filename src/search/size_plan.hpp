@@ -30,19 +30,15 @@ inline constexpr std::uint32_t kPilotGraphs = 16;
 // error.
 inline constexpr std::uint32_t kMinGraphs = 8;
 
-struct Range {
-  double low = 0, high = 0;
-};
-
 // Range of the coarse scan: from below the transition of the regular lattice to above that of the
 // locally tree-like graph with the same degrees. Tc of every rewired lattice lies between. This is
 // a range for the search, not an estimate. With b = <k(k-1)>/<k>, that graph has
 //   Ising  b tanh(1/T) = 1        Potts  exp(1/T) = (q - 2) / ((q - 1)^(1 - 2/(b + 1)) - 1)
 // (equal for q = 2; for q > 2, order and disorder coexist there: Galanis et al., SIAM J. Comput.
 // 45, 2004 (2016), regular degrees).
-Range scan_range(int dim, Rule rule, double p, const Model& model = {});
+TemperatureRange scan_range(int dim, Rule rule, double p, const Model& model = {});
 
-inline Range scan_range(const StudyConfig& config, double p) {
+inline TemperatureRange scan_range(const StudyConfig& config, double p) {
   return scan_range(config.dim(), config.rule, p, config.model);
 }
 
@@ -50,13 +46,13 @@ inline Range scan_range(const StudyConfig& config, double p) {
 // Potts. Shortcuts order the lattice once the correlation volume around each shortcut end contains,
 // on average, one end of another shortcut: 2 d p tanh(1/T) chi = 1 with chi = a ((T -
 // Tc)/Tc)^-gamma of the regular lattice. All rules except `add` also remove bonds, which lowers Tc.
-Range likely_range(const StudyConfig& config, double p);
+TemperatureRange likely_range(const StudyConfig& config, double p);
 
 // Temperatures of the scan, close enough that histograms of `sites` sites overlap.
-std::vector<double> scan_temperatures(Range range, double sites);
+std::vector<double> scan_temperatures(TemperatureRange range, double sites);
 // A copy of `plan` with the temperatures and the numbers of cycles of a scan. These numbers suit
 // local updates.
-SizePlan scan_plan(SizePlan plan, Range range, double sites);
+SizePlan scan_plan(SizePlan plan, TemperatureRange range, double sites);
 inline constexpr std::uint32_t kScanGraphs = 4;  // per size
 
 // Half width of a size's window around `centre`, proportional to N^-y with the exponent y of the

@@ -92,11 +92,23 @@ void add_growth(const SizeBefore& before, const SizeData& now, Json& target) {
   target["measurements_added"] = now.plan.measure - before.measurements;
 }
 
+Cells tc_cells(double p, std::string symbol, const std::optional<TwoErrors>& tc) {
+  const auto total = tc ? std::optional(tc->total()) : std::nullopt;
+  const TwoErrors number = tc.value_or(TwoErrors{});
+  const auto known = [&](double x) { return tc ? number_json(x) : Json(nullptr); };
+  return {{"p", "p", p},
+          {"tc", std::move(symbol), known(number.value.value), printed(total)},
+          {"error", "", known(number.value.error)},
+          {"systematic", "", known(number.systematic)},
+          {"total_error", "", known(number.total().error)},
+          {"relative_error", "rel. error",
+           total ? Json(number_text(total->error / total->value)) : Json(), relative_error(total)}};
+}
+
 Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepted,
-             const std::vector<SizeData>& sizes, std::string_view status,
+             const std::vector<SizeData>& sizes, TcStatus status,
              const std::vector<std::string>& reasons, const Cells& own) {
   const auto known = [&](const auto& x) { return accepted ? plain_json(x) : Json(nullptr); };
-  const auto value = accepted ? std::optional(tc.total()) : std::nullopt;
   const LinearFit fit = accepted ? tc.fits[tc.chosen].fit : LinearFit{};
   std::string first, last, between = "-", graphs = "-";
   if (!sizes.empty()) {
@@ -106,14 +118,8 @@ Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepte
     graphs = fmt::format("{}..{}", sizes.front().samples.graphs.size(),
                          sizes.back().samples.graphs.size());
   }
-  Cells row{
-      {"p", "p", p},
-      {"tc", std::move(symbol), known(tc.value.value), printed(value)},
-      {"error", "", known(tc.value.error)},
-      {"systematic", "", known(tc.systematic)},
-      {"total_error", "", known(tc.total().error)},
-      {"relative_error", "rel. error",
-       value ? Json(number_text(value->error / value->value)) : Json(), relative_error(value)}};
+  Cells row = tc_cells(p, std::move(symbol),
+                       accepted ? std::optional(TwoErrors{tc.value, tc.systematic}) : std::nullopt);
   row.insert(row.end(), own.begin(), own.end());
   const std::string chi2 = accepted ? fmt::format("{:.1f}/{}", fit.chi2, fit.dof) : "-";
   const Cells rest{{"chi2", "chi2/dof", known(fit.chi2), chi2},
@@ -122,7 +128,7 @@ Cells tc_row(double p, std::string symbol, const Extrapolation& tc, bool accepte
                    {"largest", "", last},
                    text_cell("sizes", between),
                    text_cell("graphs", graphs),
-                   {"status", "", status},
+                   {"status", "", to_string(status)},
                    {"reasons", "", fmt::format("{}", fmt::join(reasons, "; "))}};
   row.insert(row.end(), rest.begin(), rest.end());
   return row;
@@ -136,17 +142,23 @@ Json printed_json(Value v) {
 
 Json printed_json(const std::optional<Value>& v) { return v ? printed_json(*v) : Json(nullptr); }
 
-Json printed_json(Value statistical, double systematic) {
-  const Value total{statistical.value, std::hypot(statistical.error, systematic)};
+Json printed_json(const TwoErrors& v) {
+  const Value total = v.total();
   Json json = printed_json(total);
-  json["error"] = number_json(statistical.error);
-  json["systematic"] = number_json(systematic);
+  json["error"] = number_json(v.value.error);
+  json["systematic"] = number_json(v.systematic);
   json["total_error"] = number_json(total.error);
   return json;
 }
 
 std::string model_title(const Model& model) {
   return model == Model{} ? "" : ", " + to_string(model);
+}
+
+std::string beside_exact(std::string_view of, double exact, Value found, int decimals,
+                         std::string_view which) {
+  return fmt::format("exact {} is {:.{}f}; {} differs by {:+.1f} standard errors", of, exact,
+                     decimals, which, (found.value - exact) / found.error);
 }
 
 std::string relative_error(const std::optional<Value>& v) {

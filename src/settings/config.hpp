@@ -23,7 +23,7 @@ namespace rewise {
 enum class TcMethod { both, crossings, tree };
 std::string_view to_string(TcMethod method);
 
-// Replica exchange chooses temperatures between `from` and `to` by the acceptance of exchanges.
+// Of a scan, or from which replica exchange chooses temperatures by the acceptance of exchanges.
 struct TemperatureRange {
   double from = 0, to = 0;
 };

@@ -75,7 +75,7 @@ TEST_CASE("runs of white noise are hardly ever refused, with any number of repli
 TEST_CASE("a run whose replicas stay in different valleys is refused, with all starts alike") {
   const auto reasons = [](const TaskData& data) {
     std::string all;
-    for (const std::string& reason : check_of(data).reasons) all += reason + "\n";
+    for (const RunReason& reason : check_of(data).reasons) all += reason.text() + "\n";
     return all;
   };
   // Half of the replicas of each start lie higher by 0.8 standard deviations.
@@ -241,7 +241,8 @@ TEST_CASE("different starts, stuck replicas and drifting series are refused") {
   const RunCheck differ =
       check_of(made(1, 32, 60, [&](auto r, int) { return hot(r) ? 0.5 : 0.0; }));
   CHECK(differ.status == RunStatus::not_equilibrated);
-  CHECK(differ.reasons.at(0).find("hot and cold differ in abs_magnetisation") != std::string::npos);
+  CHECK(differ.reasons.at(0).reason.find("hot and cold differ in abs_magnetisation") !=
+        std::string::npos);
   // Four replicas with hot start are stuck. The mean of their half is within 2 standard errors.
   const auto stuck = [&](std::uint32_t r, int) { return hot(r) && r % 10 == 1 ? -9.0 : 0.0; };
   for (const int times : {20, 60, 600}) {
@@ -249,7 +250,7 @@ TEST_CASE("different starts, stuck replicas and drifting series are refused") {
     const RunCheck check = check_of(made(2, 32, times, stuck));
     CHECK(check.halves.agree);
     CHECK(check.status == RunStatus::not_equilibrated);
-    CHECK(check.reasons.at(0).find("some replicas are stuck") != std::string::npos);
+    CHECK(check.reasons.at(0).reason.find("some replicas are stuck") != std::string::npos);
   }
   // A single stuck replica, for any length of the run. A short excursion does not count.
   for (const int times : {20, 60, 600}) {
@@ -257,14 +258,14 @@ TEST_CASE("different starts, stuck replicas and drifting series are refused") {
     const RunCheck check =
         check_of(made(5, 32, times, [](std::uint32_t r, int) { return r == 7 ? -9.0 : 0.0; }));
     CHECK(check.status == RunStatus::not_equilibrated);
-    CHECK(check.reasons.at(0).find("1 of 32 replicas is") != std::string::npos);
+    CHECK(check.reasons.at(0).reason.find("1 of 32 replicas is") != std::string::npos);
   }
   CHECK(check_of(made(6, 32, 60, [](std::uint32_t r, int t) {
           return r == 7 && t == 30 ? -9.0 : 0.0;
         })).ok());
   // Few measurements with a long autocorrelation time, after few cycles.
   TaskData slow = made(7, 32, 60, [](std::uint32_t r, int) { return r % 8 / 2.0; });
-  CHECK(check_of(slow).reasons.at(0).find("too few to determine tau") != std::string::npos);
+  CHECK(check_of(slow).reasons.at(0).reason.find("too few to determine tau") != std::string::npos);
   slow.configuration["sampling.equilibrate"] = "10000";
   CHECK(check_of(slow).ok());
   // Both starts drift in the same way.

@@ -216,16 +216,16 @@ TEST_CASE("a sweep of the Potts model: exact averages, and automatic temperature
 
   for (const std::uint32_t q : {2u, 3u, 4u, 10u, 100u}) {
     const double tc = 1 / std::log(1 + std::sqrt(q));
-    const Range range = scan_range(2, Rule::rewire, 0, {ModelKind::potts, q});
-    CHECK(range.low < 0.95 * tc);
-    CHECK(range.high > tc);
+    const TemperatureRange range = scan_range(2, Rule::rewire, 0, {ModelKind::potts, q});
+    CHECK(range.from < 0.95 * tc);
+    CHECK(range.to > tc);
     CHECK(*potts_tc(2, 0, q) == Approx(tc));
   }
   CHECK(!potts_tc(3, 0, 3));
   CHECK(!potts_tc(2, 0.1, 3));
-  const Range cubic = scan_range(3, Rule::rewire, 0, {ModelKind::potts, 3});
-  CHECK(cubic.low < 1.8163);  // beta = 0.550565: Janke & Villanova, Nucl. Phys. B 489, 679 (1997)
-  CHECK(cubic.high > 1.8163);
+  const TemperatureRange cubic = scan_range(3, Rule::rewire, 0, {ModelKind::potts, 3});
+  CHECK(cubic.from < 1.8163);  // beta = 0.550565: Janke & Villanova, Nucl. Phys. B 489, 679 (1997)
+  CHECK(cubic.to > 1.8163);
 }
 
 // Six temperatures around Tc. The crossing of two small sizes is within 3% of Tc, typically 0.5%.

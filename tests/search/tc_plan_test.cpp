@@ -25,16 +25,16 @@ TEST_CASE("the scan covers every known critical temperature") {
        {Known{2, 0, 2.269185}, Known{2, 1e-3, 2.3175}, Known{2, 0.01, 2.4342}, Known{2, 0.1, 2.78},
         Known{3, 0, 4.5115}, Known{3, 0.01, 4.5913}, Known{3, 0.1, 4.87}, Known{4, 0, 6.68}}) {
     for (const Rule rule : {Rule::rewire, Rule::swap, Rule::add}) {
-      const Range range = scan_range(known.dim, rule, known.p);
+      const TemperatureRange range = scan_range(known.dim, rule, known.p);
       INFO(known.dim << "D, p = " << known.p);
-      CHECK(range.low < 0.97 * known.tc);
-      CHECK(range.high > 1.03 * known.tc);
-      CHECK(scan_range(known.dim, with_parity(rule, Parity::any), known.p).high == range.high);
+      CHECK(range.from < 0.97 * known.tc);
+      CHECK(range.to > 1.03 * known.tc);
+      CHECK(scan_range(known.dim, with_parity(rule, Parity::any), known.p).to == range.to);
     }
   }
-  const Range ring = scan_range(1, Rule::rewire, 1e-6);
-  CHECK(ring.low > 0);
-  CHECK(ring.high > ring.low);
+  const TemperatureRange ring = scan_range(1, Rule::rewire, 1e-6);
+  CHECK(ring.from > 0);
+  CHECK(ring.to > ring.from);
 }
 
 TEST_CASE("the expected range contains Tc and the crossings of small sizes") {
@@ -62,14 +62,14 @@ TEST_CASE("the expected range contains Tc and the crossings of small sizes") {
     StudyConfig config;
     config.rule = known.rule;
     config.sizes = {std::vector<std::uint32_t>(static_cast<std::size_t>(known.dim), 8)};
-    const Range range = likely_range(config, known.p);
-    const Range all = scan_range(config, known.p);
-    INFO(known.dim << "D, p = " << known.p << ": " << range.low << " to " << range.high);
-    CHECK(range.low >= all.low);
-    CHECK(range.high <= all.high);
-    CHECK(range.low < known.tc - (known.p > 0.03 ? 0.01 * known.tc : 0));
-    CHECK(range.high > 1.003 * known.tc);
-    CHECK(range.low > regular_lattice(known.dim).tc().value);
+    const TemperatureRange range = likely_range(config, known.p);
+    const TemperatureRange all = scan_range(config, known.p);
+    INFO(known.dim << "D, p = " << known.p << ": " << range.from << " to " << range.to);
+    CHECK(range.from >= all.from);
+    CHECK(range.to <= all.to);
+    CHECK(range.from < known.tc - (known.p > 0.03 ? 0.01 * known.tc : 0));
+    CHECK(range.to > 1.003 * known.tc);
+    CHECK(range.from > regular_lattice(known.dim).tc().value);
   }
 }
 

@@ -76,7 +76,7 @@ std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& s
                                         const std::vector<SizeAverages>& averages) {
   constexpr Eigen::Index least = 4;  // minimum number of temperatures for an interpolation
   const bool cubic = p == 0 && !sizes.empty() && sizes.front().extents.size() == 3;
-  std::vector<std::size_t> observables{0};
+  std::vector<std::size_t> observables{kOverlapBinder};
   if (p > 0 || cubic) observables.push_back(p > 0 ? 1 : 2);
   std::vector<Crossing> all;
   for (const std::size_t which : observables) {

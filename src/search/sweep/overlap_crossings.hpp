@@ -25,6 +25,7 @@ struct CrossingObservable {
   double power;                   // x of N^x [<q^2>]; 0 for U_q
 };
 const std::vector<CrossingObservable>& crossing_observables();
+inline constexpr int kOverlapBinder = 0;  // the index of U_q
 
 // Empty for sizes without overlaps, with one graph, or with values at fewer than four temperatures.
 // `sizes`: ascending in sites; `curves`: [size]. Errors by jackknife over graphs.

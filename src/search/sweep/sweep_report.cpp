@@ -329,9 +329,10 @@ std::string sweep_text(const StudyConfig& config, const std::vector<SweepResult>
   const bool glass = overlap_crossings_of(config) == OverlapCrossings::glass;
   out += overlap_crossings_text(points, glass);
   out += target_text(config, points);
+  out += fmt::format("\n{}", kErrorLegend);
   out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs "
-      "(over\nreplicas if there is one graph). tau is tau_int of m^2 in cycles of the schedule: "
+      ": one standard error, by jackknife over graphs (over\nreplicas if there is one graph). tau "
+      "is tau_int of m^2 in cycles of the schedule: "
       "every/2\nwithout correlations, less if measurements alternate. J = k_B = 1.\n"
       "<m^2>, <C>/N and more: summary.csv and summary.json. 'rewise help U' explains U, and so "
       "on.\n";

@@ -91,8 +91,8 @@ void SweepSearch::place_window(SweepPoint& point, std::size_t k, const ScanResul
   const double half =
       kSweepWindow * half_window(middle, point.dim, point.p, size.samples.sites, config_.model.q);
   size.plan.temperatures = sweep_temperatures(middle, half);
-  const Range all = scan_range(point.dim, point.rule, point.p, config_.model);
-  ranges_[&point] = {std::max(all.low, middle - half), std::min(all.high, middle + half)};
+  const TemperatureRange all = scan_range(point.dim, point.rule, point.p, config_.model);
+  ranges_[&point] = {std::max(all.from, middle - half), std::min(all.to, middle + half)};
 }
 
 // Chooses schedule = "auto", at the middle temperature.

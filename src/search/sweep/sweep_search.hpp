@@ -84,7 +84,7 @@ class SweepSearch {
   PointTasks tasks_;
   const StudyConfig& config_;
   std::vector<SweepPoint> points_;
-  std::map<const SweepPoint*, Range> ranges_;  // of the next scans
+  std::map<const SweepPoint*, TemperatureRange> ranges_;  // of the next scans
 };
 
 // Returns the points of a sweep.

@@ -17,7 +17,6 @@
 namespace rewise {
 namespace {
 
-enum Observable { kBinder = 0, kScaledM2 = 1 };
 constexpr double kMaxBinder = 2.0 / 3;  // U in the ordered phase
 
 std::optional<double> known_tc(const StudyConfig& config, double p) {
@@ -245,13 +244,6 @@ void take_tc0(const StudyConfig& config, TcResult& result) {
 
 }  // namespace
 
-std::string_view to_string(TcStatus status) {
-  static constexpr std::string_view names[] = {"ok",          "no-transition",  "not-equilibrated",
-                                               "no-window",   "too-few-graphs", "not-converged",
-                                               "out-of-reach"};
-  return names[static_cast<std::size_t>(status)];
-}
-
 TcStatus TcPointResult::status() const {
   TcStatus gravest = TcStatus::ok;
   for (const Reason& reason : reasons) {
@@ -319,6 +311,28 @@ TcPointResult locate_tc(const StudyConfig& config, const WindowPoint& point) {
   return result;
 }
 
+PointShifts point_shifts(const std::vector<double>& p, const std::vector<std::optional<Value>>& tc,
+                         Value tc0) {
+  PointShifts found;
+  found.of.resize(p.size());
+  std::vector<double> p_known;
+  std::vector<Value> tc_known;
+  std::vector<std::size_t> point;
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    if (p[k] == 0 || !tc[k]) continue;
+    p_known.push_back(p[k]);
+    tc_known.push_back(*tc[k]);
+    point.push_back(k);
+  }
+  if (point.empty()) return found;
+  found.shift = shifts(p_known, tc_known, tc0);
+  for (std::size_t k = 0; k < point.size(); ++k) {
+    found.of[point[k]] = found.shift[static_cast<Eigen::Index>(k)];
+  }
+  if (point.size() > 1) found.local = local_exponents(found.shift);
+  return found;
+}
+
 TcResult analyse_tc(const StudyConfig& config, const std::vector<WindowPoint>& points) {
   TcResult result;
   result.points.resize(points.size());
@@ -335,21 +349,16 @@ TcResult analyse_tc(const StudyConfig& config, const std::vector<WindowPoint>& p
   if (result.tc0_source.empty()) return result;
 
   std::vector<double> p;
-  std::vector<Value> tc;
-  std::vector<TcPointResult*> rewired;
-  for (auto& point : result.points) {
-    if (point.p == 0 || !point.accepted()) continue;
+  std::vector<std::optional<Value>> tc;
+  for (const TcPointResult& point : result.points) {
     p.push_back(point.p);
-    tc.push_back(point.tc.total());
-    rewired.push_back(&point);
+    tc.push_back(point.accepted_tc());
   }
-  if (p.empty()) return result;
-  result.shift = shifts(p, tc, result.tc0);
-  for (std::size_t k = 0; k < p.size(); ++k) {
-    rewired[k]->shift = result.shift[static_cast<Eigen::Index>(k)];
-  }
-  if (p.size() < 2) return result;
-  result.local = local_exponents(result.shift);
+  PointShifts found = point_shifts(p, tc, result.tc0);
+  for (std::size_t k = 0; k < p.size(); ++k) result.points[k].shift = found.of[k];
+  result.shift = std::move(found.shift);
+  result.local = std::move(found.local);
+  if (result.shift.p.size() < 2) return result;
   result.power_laws = fit_power_law_ranges(result.shift);
   return result;
 }

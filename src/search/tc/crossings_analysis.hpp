@@ -20,6 +20,7 @@
 #include "analysis/scaling/exponents.hpp"
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/search/tc/window_data.hpp"
+#include "src/search/tc_value.hpp"
 
 namespace rewise {
 
@@ -28,18 +29,6 @@ struct FineCurves {
   std::vector<double> temperatures;
   std::vector<Value> binder, scaled_m2;
 };
-
-// Why a point has no Tc, most serious first.
-enum class TcStatus {
-  ok,
-  no_transition,
-  not_equilibrated,
-  no_window,
-  too_few_graphs,
-  not_converged,
-  out_of_reach,
-};
-std::string_view to_string(TcStatus status);
 
 struct Reason {
   TcStatus status = TcStatus::ok;
@@ -70,6 +59,16 @@ struct TcPointResult {
   // The rejected number: the extrapolation, or the last crossing of U.
   std::optional<Value> candidate() const;
 };
+
+// Tc(p) - Tc(0) of the points with p > 0 and a known Tc.
+struct PointShifts {
+  Shifts shift;
+  LocalExponents local;                  // of at least two points
+  std::vector<std::optional<Value>> of;  // [point]
+};
+// `tc`: [p].
+PointShifts point_shifts(const std::vector<double>& p, const std::vector<std::optional<Value>>& tc,
+                         Value tc0);
 
 struct TcResult {
   std::vector<TcPointResult> points;

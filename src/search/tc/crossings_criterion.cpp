@@ -32,7 +32,7 @@ struct WindowShift {
 };
 
 MomentFunction crossing_function(const SizeSamples& samples, int observable) {
-  if (observable == 0) return binder_at;
+  if (observable == kBinder) return binder_at;
   return [power = samples.m2_power](const Moments& m, double sites, double) {
     return std::pow(sites, power) * m(kM2);
   };
@@ -61,7 +61,7 @@ double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int 
 // Shift of a window that contains no crossing, towards the side where the crossing must lie.
 double blind_shift(const SizeSamples& small, const SizeSamples& large, double centre,
                    double half_width) {
-  const double side = side_of_crossing(small, large, 0);
+  const double side = side_of_crossing(small, large, kBinder);
   if (side != 0) return 1.2 * side * half_width;
   const Eigen::ArrayXd& grid = small.grid;
   return 0.5 * (grid(0) + grid(grid.size() - 1)) - centre;
@@ -69,7 +69,7 @@ double blind_shift(const SizeSamples& small, const SizeSamples& large, double ce
 
 // Temperature where U of a size has its mean-field limit; extrapolated linearly beyond the window.
 double limit_of_binder(const SizeSamples& samples) {
-  const JackknifeCurve curve = pilot_curve(0, samples, 0);
+  const JackknifeCurve curve = pilot_curve(0, samples, kBinder);
   const Crossing found = crossing_with_limit(curve, mean_field_binder());
   if (found.status != CrossingStatus::none) return found.temperature.value;
   const Eigen::Index last = curve.temperature.size() - 1, before = last * 3 / 4;
@@ -84,19 +84,22 @@ double limit_of_binder(const SizeSamples& samples) {
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
                                  double half_width, double most_half_width) {
   Crossing crossings[2];
-  for (const int o : {0, 1}) {
+  for (const int o : {kBinder, kScaledM2}) {
     crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
   }
   const auto seen = [&](int o) { return crossings[o].status != CrossingStatus::none; };
-  if (!seen(0) && !seen(1)) return {blind_shift(small, large, centre, half_width), false, false};
-  if (!seen(0) || !seen(1)) {
-    const int known = seen(0) ? 0 : 1;
+  if (!seen(kBinder) && !seen(kScaledM2)) {
+    return {blind_shift(small, large, centre, half_width), false, false};
+  }
+  if (!seen(kBinder) || !seen(kScaledM2)) {
+    const int known = seen(kBinder) ? kBinder : kScaledM2;
     const double at = crossings[known].temperature.value - centre;
-    const double side = side_of_crossing(small, large, 1 - known);
+    const double side = side_of_crossing(small, large, known == kBinder ? kScaledM2 : kBinder);
     return {at + 0.5 * side * half_width, false, true};
   }
   constexpr double inside = 0.75;
-  const double u = crossings[0].temperature.value, m2 = crossings[1].temperature.value;
+  const double u = crossings[kBinder].temperature.value;
+  const double m2 = crossings[kScaledM2].temperature.value;
   double low = std::min(u, m2), high = std::max(u, m2);
   const double limit = most_half_width > 0 ? limit_of_binder(large) : high;
   if (limit > high && 0.5 * (limit - low) <= inside * most_half_width) high = limit;
@@ -110,7 +113,8 @@ WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& 
                          double centre, double half_width) {
   double sum[2] = {0, 0};  // of stable crossings, of all crossings
   int count[2] = {0, 0};
-  for (int observable = 0; observable < (p > 0 ? 2 : 1); ++observable) {
+  for (const int observable : {kBinder, kScaledM2}) {
+    if (observable != kBinder && p <= 0) break;
     const Crossing crossing = find_crossing(pilot_curve(0, small, observable),
                                             pilot_curve(1, large, observable), observable);
     if (crossing.status == CrossingStatus::none) continue;

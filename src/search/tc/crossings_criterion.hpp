@@ -3,11 +3,20 @@
 // crossings of both between sizes.
 #pragma once
 
+#include <string_view>
+
 #include "src/search/size_curves.hpp"
 
 namespace rewise {
 
-// U (observable 0) or N^x m^2 (1) of the graphs so far, with leave-one-out variants.
+// What crosses: Crossing::observable of `tc` by crossings. Indexes arrays, too.
+enum CrossingQuantity { kBinder = 0, kScaledM2 = 1 };
+// Its name in files.
+inline std::string_view quantity(int observable) {
+  return observable == kBinder ? "binder" : "scaled_m2";
+}
+
+// U or N^x m^2 (CrossingQuantity) of the graphs so far, with leave-one-out variants.
 JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable);
 // The same, with each graph's thermal noise in place of leave-one-out variants.
 JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable);

@@ -9,6 +9,7 @@
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/search/summary_parts.hpp"
+#include "src/search/tc/crossings_criterion.hpp"
 #include "src/search/tc/tc_resamples.hpp"
 #include "src/settings/parse.hpp"
 
@@ -24,8 +25,6 @@ Json tc_size_json(const SizeData& size, const SizeAverages& averages, const Fine
   json["scaled_m2_power"] = size.samples.m2_power;
   return json;
 }
-
-std::string_view quantity(int observable) { return observable == 0 ? "binder" : "scaled_m2"; }
 
 const std::vector<std::uint32_t>& extents_of(const WindowPoint& point, double sites) {
   const auto found = std::find_if(point.sizes.begin(), point.sizes.end(),
@@ -59,7 +58,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
     json["shift"] = crossing_shift(c.smaller, c.larger, result.exponents);
     if (pair) json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
     json["used"] = is_in(used, i);
-    if (c.observable == 0 && pair) json["height_used"] = is_in(height_used, of_binder++);
+    if (c.observable == kBinder && pair) json["height_used"] = is_in(height_used, of_binder++);
     list.push_back(std::move(json));
   }
   return list;
@@ -70,7 +69,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
 // observable.
 Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Crossing>& crossings) {
   if (!extrapolation.ok) return nullptr;
-  Json json = printed_json(extrapolation.value, extrapolation.systematic);
+  Json json = printed_json(TwoErrors{extrapolation.value, extrapolation.systematic});
   const CrossingFit& chosen = extrapolation.fits[extrapolation.chosen];
   json["form"] = "shifted";
   json["chi2"] = chosen.fit.chi2;
@@ -102,7 +101,7 @@ Json tc_json(const TcPointResult& result) {
 Json binder_json(const TcPointResult& result) {
   std::vector<Crossing> of_binder;
   for (const Crossing& c : result.crossings) {
-    if (c.observable == 0 && !c.with_limit()) of_binder.push_back(c);
+    if (c.observable == kBinder && !c.with_limit()) of_binder.push_back(c);
   }
   return extrapolated_json(result.binder, of_binder);
 }
@@ -198,7 +197,7 @@ const TreeResult* tree_of(const TcReport& report) {
 }
 
 // Cells of point `k` for the table and tc.csv. In the table, a point without Tc has no numbers.
-Cells tc_cells(const TcReport& report, std::size_t k) {
+Cells row_of(const TcReport& report, std::size_t k) {
   const WindowPoint& point = report.points[k];
   const TcPointResult& result = report.crossings.points[k];
   const TreeResult* tree = tree_of(report);
@@ -209,7 +208,7 @@ Cells tc_cells(const TcReport& report, std::size_t k) {
   // If the study has no crossings, the status and the reasons are those of the tree condition.
   const bool alone = tree != nullptr && tree->alone;
   return tc_row(point.p, "Tc", result.tc, known, point.sizes,
-                alone ? tree_status(tree->points[k]) : to_string(result.status()),
+                alone ? tree->points[k].status() : result.status(),
                 alone ? tree_reasons(tree->points[k]) : texts_of(result.reasons),
                 {value_cell("shift", "Tc - Tc(0)", result.shift),
                  {"exact", "", plain_json(result.exact)},
@@ -282,7 +281,7 @@ std::string crossings_text(const TcReport& report) {
   std::vector<double> without;
   for (std::size_t k = 0; k < report.points.size(); ++k) {
     const TcPointResult& result = report.crossings.points[k];
-    rows.push_back(tc_cells(report, k));
+    rows.push_back(row_of(report, k));
     for (const Reason& reason : result.reasons) {  // why there is no Tc, and what to do
       reasons += fmt::format("p = {}: no Tc ({}): {}\n", result.p, to_string(result.status()),
                              reason.text);
@@ -293,10 +292,8 @@ std::string crossings_text(const TcReport& report) {
     const auto tc = result.accepted_tc();
     if (!tc) without.push_back(result.p);
     if (!tc || !result.exact) continue;
-    known += fmt::format(
-        "\nThe exact Tc({}) is {:.6f}; this result differs by {:+.1f} standard "
-        "errors.\n",
-        result.p, *result.exact, (tc->value - *result.exact) / tc->error);
+    known += fmt::format("\nThe {}.\n",
+                         beside_exact(fmt::format("Tc({})", result.p), *result.exact, *tc));
   }
   std::string out =
       fmt::format("\n{}: critical temperatures, {}D, rule {}{}\n\n{}", report.config.name,
@@ -309,9 +306,10 @@ std::string crossings_text(const TcReport& report) {
            local_exponents_table(report.crossings.shift, report.crossings.local);
   }
   out += target_text(report);
-  out +=
-      "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, "
-      "including\nwhat the extrapolation over sizes neglects. J = k_B = 1.\n";
+  out += fmt::format(
+      "\n{}: one standard error, by jackknife over graphs, including\nwhat the extrapolation over "
+      "sizes neglects. J = k_B = 1.\n",
+      kErrorLegend);
   out += warnings;
   if (without.empty()) return out;
   return out + fmt::format("{} of {} p without Tc: {} (reasons above)\n", without.size(),
@@ -349,7 +347,7 @@ std::string tc_csv(const TcReport& report) {
 std::string tc_points_csv(const TcReport& report) {
   std::vector<Cells> rows;
   for (std::size_t k = 0; k < report.points.size(); ++k) {
-    Cells& row = rows.emplace_back(tc_cells(report, k));
+    Cells& row = rows.emplace_back(row_of(report, k));
     if (const TreeResult* tree = tree_of(report)) {
       const Cells more = tree_cells(*tree, report.crossings, k);
       row.insert(row.end(), more.begin(), more.end());

@@ -77,7 +77,7 @@ GlassTc locate_glass(double p, const std::vector<SizeData>& sizes,
   });
   const Crossing* last = nullptr;  // of U_q of the two largest sizes
   for (const Crossing& crossing : crossings) {
-    if (crossing.observable == 0) last = &crossing;
+    if (crossing.observable == kOverlapBinder) last = &crossing;
   }
   if (last == nullptr || last->status != CrossingStatus::found) {
     const bool unstable = last != nullptr && last->status == CrossingStatus::unstable;

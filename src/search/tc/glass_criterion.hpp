@@ -13,6 +13,7 @@
 #include "analysis/scaling/extrapolation.hpp"
 #include "src/search/sweep/sweep_analysis.hpp"
 #include "src/search/tc/growth_step.hpp"
+#include "src/search/tc_value.hpp"
 
 namespace rewise {
 
@@ -21,6 +22,7 @@ struct GlassTc {
   std::vector<std::string> reasons;  // why `tc` is rejected; one line each
   bool few_graphs = false;           // more graphs may remove the reasons
 
+  TcStatus status() const { return reasons.empty() ? TcStatus::ok : TcStatus::no_result; }
   std::optional<Value> accepted() const {
     return reasons.empty() ? std::optional(tc.total()) : std::nullopt;
   }

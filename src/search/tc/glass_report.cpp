@@ -12,17 +12,16 @@ namespace {
 
 Cells glass_cells(const SweepResult& point, const GlassTc& glass) {
   const bool known = glass.reasons.empty();
-  return tc_row(point.p, "T_SG", glass.tc, known, point.sizes, known ? "ok" : "no-result",
-                glass.reasons, {});
+  return tc_row(point.p, "T_SG", glass.tc, known, point.sizes, glass.status(), glass.reasons, {});
 }
 
 // Adds T_SG to a point of the summary of a sweep.
 void add_glass(const SweepResult& point, const GlassTc& glass, Json& json) {
   const bool known = glass.reasons.empty();
   json["order"] = "spin-glass";
-  json["status"] = known ? "ok" : "no-result";
+  json["status"] = to_string(glass.status());
   json["reasons"] = glass.reasons;
-  json["tc"] = known ? printed_json(glass.tc.value, glass.tc.systematic) : Json(nullptr);
+  json["tc"] = known ? printed_json(TwoErrors{glass.tc.value, glass.tc.systematic}) : Json(nullptr);
   if (known) {
     const CrossingFit& chosen = glass.tc.fits[glass.tc.chosen];
     json["tc"]["chi2"] = chosen.fit.chi2;
@@ -50,9 +49,10 @@ std::string glass_text(const StudyConfig& config, const std::vector<SweepResult>
   return fmt::format("\n{}: spin-glass temperature by crossings of overlaps\n\n", config.name) +
          cells_table(rows) + (below.empty() ? "" : "\n" + below) +
          overlap_crossings_text(points, true) +
-         "\n2.3772(4) means 2.3772 +- 0.0004: one standard error, by jackknife over graphs, "
-         "including\nwhat the extrapolation neglects. J = k_B = 1. Averages at each temperature: "
-         "summary.csv.\n" +
+         fmt::format(
+             "\n{}: one standard error, by jackknife over graphs, including\nwhat the "
+             "extrapolation neglects. J = k_B = 1. Averages at each temperature: summary.csv.\n",
+             kErrorLegend) +
          sweep_warnings(points);
 }
 

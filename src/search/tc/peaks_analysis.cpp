@@ -57,10 +57,9 @@ PeaksResult analyse(const StudyConfig& config, WindowPoint&& data) {
     if (const HotColdTest& halves = point.averages[k].hot_cold; !halves.agree) {
       point.peaks[k].usable = false;
       point.warnings.push_back(fmt::format(
-          "{}: not in equilibrium, and left out: replicas that started hot and cold differ in {} "
-          "by {:.1f} standard errors; {} (at a first-order transition, large sizes do not change "
-          "between the coexisting phases)",
-          size_text(size), halves.observable, std::abs(halves.worst_z), equilibrium_cure(config)));
+          "{}: not in equilibrium, and left out: {}; {} (at a first-order transition, large sizes "
+          "do not change between the coexisting phases)",
+          size_text(size), differing_starts(halves), equilibrium_cure(config)));
     }
     if (point.peaks[k].outside > kMaxOutside) {
       point.warnings.push_back(fmt::format(
@@ -73,7 +72,7 @@ PeaksResult analyse(const StudyConfig& config, WindowPoint&& data) {
   });
   point.transition = find_transition(few ? std::vector<SizePeaks>{} : point.peaks);
   if (few) {
-    point.status = "too-few-graphs";
+    point.status = TcStatus::too_few_graphs;
     point.transition.order_reason = "too few graphs";
     point.transition.reasons = {
         fmt::format("fewer than {} graphs of a size do not determine the spread for an error; "
@@ -81,13 +80,13 @@ PeaksResult analyse(const StudyConfig& config, WindowPoint&& data) {
                     kMinGraphs)};
   } else if (const std::string lack = lack_of_shortcuts(config, point);
              point.transition.found && !lack.empty()) {
-    point.status = "not-converged";
+    point.status = TcStatus::not_converged;
     point.transition.found = false;
     point.transition.reasons = {lack};
   } else if (!point.transition.found) {
     const bool rests = std::all_of(point.peaks.begin(), point.peaks.end(),
                                    [](const SizePeaks& size) { return size.usable; });
-    point.status = rests ? "not-converged" : "not-equilibrated";
+    point.status = rests ? TcStatus::not_converged : TcStatus::not_equilibrated;
   } else if (point.transition.fits[point.transition.chosen].dof == 0) {
     point.warnings.emplace_back(
         "only two sizes can be used, which do not test the extrapolation; its error is taken from "
@@ -99,13 +98,13 @@ PeaksResult analyse(const StudyConfig& config, WindowPoint&& data) {
 void add_shifts(const StudyConfig& config, std::vector<PeaksResult>& points) {
   std::optional<Value> zero;
   for (const PeaksResult& point : points) {
-    if (point.p == 0 && point.transition.found) zero = total(point.transition);
+    if (point.p == 0 && point.transition.found) zero = temperature_of(point.transition).total();
   }
   if (const auto exact = potts_tc(config.dim(), 0, config.model.q)) zero = Value{*exact, 0};
   if (!zero) return;
   for (PeaksResult& point : points) {
     if (point.p == 0 || !point.transition.found) continue;
-    const Value here = total(point.transition);
+    const Value here = temperature_of(point.transition).total();
     point.shift = Value{here.value - zero->value, std::hypot(here.error, zero->error)};
   }
 }

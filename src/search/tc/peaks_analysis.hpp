@@ -6,13 +6,13 @@
 // measured, or known exactly (square lattice, p = 0).
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/scaling/peaks.hpp"
 #include "src/search/tc/window_data.hpp"
+#include "src/search/tc_value.hpp"
 
 namespace rewise {
 
@@ -22,7 +22,7 @@ struct PeaksResult : WindowPoint {
   std::vector<JackknifeCurve> heat = {}, susceptibility = {};  // [size], reweighted
   std::vector<SizePeaks> peaks = {};                           // [size]
   PottsTransition transition = {};
-  std::string status = "ok";  // see summary.json
+  TcStatus status = TcStatus::ok;
   // Temperature, latent heat (0 at second order) and order, if known exactly.
   std::optional<double> exact = {}, exact_latent = {};
   std::optional<Order> exact_order = {};
@@ -31,9 +31,8 @@ struct PeaksResult : WindowPoint {
 
 // Whether a size is used for the transition.
 inline bool is_used(const SizePeaks& size) { return size.usable && size.outside <= kMaxOutside; }
-// The temperature of a transition with its total error.
-inline Value total(const PottsTransition& found) {
-  return {found.temperature.value, std::hypot(found.temperature.error, found.systematic)};
+inline TwoErrors temperature_of(const PottsTransition& found) {
+  return {found.temperature, found.systematic};
 }
 
 std::vector<PeaksResult> analyse_peaks(const StudyConfig& config, std::vector<WindowPoint> data);

@@ -71,24 +71,27 @@ Json peaks_size_json(const StudyConfig& config, const PeaksResult& point, std::s
   return json;
 }
 
-Json fit_json(const MeetingFit& fit, bool used) {
-  Json json{{"quantity", fit.quantity},
-            {"first", fit.first},
-            {"limit", printed_json({fit.limit.value, std::hypot(fit.limit.error, fit.systematic)})},
-            {"slope", number_json(fit.slope)},
-            {"chi2", number_json(fit.chi2)},
-            {"dof", fit.dof},
-            {"q", number_json(fit.q)},
-            {"ok", fit.ok},
-            {"used", used}};
-  json["limit"]["error"] = number_json(fit.limit.error);
-  json["limit"]["systematic"] = number_json(fit.systematic);
+// Without "total_error".
+Json both_errors(const TwoErrors& v) {
+  Json json = printed_json(v);
+  json.erase("total_error");
   return json;
 }
 
-// The latent heat, with both errors added in quadrature.
-Value latent_heat(const PottsTransition& found) {
-  return {found.latent_heat.value, std::hypot(found.latent_heat.error, found.latent_systematic)};
+Json fit_json(const MeetingFit& fit, bool used) {
+  return {{"quantity", fit.quantity},
+          {"first", fit.first},
+          {"limit", both_errors({fit.limit, fit.systematic})},
+          {"slope", number_json(fit.slope)},
+          {"chi2", number_json(fit.chi2)},
+          {"dof", fit.dof},
+          {"q", number_json(fit.q)},
+          {"ok", fit.ok},
+          {"used", used}};
+}
+
+TwoErrors latent_heat(const PottsTransition& found) {
+  return {found.latent_heat, found.latent_systematic};
 }
 
 // The exact order if known, with the measured one beside it.
@@ -102,9 +105,7 @@ Json order_json(const PeaksResult& point) {
             {"latent_heat", nullptr},
             {"latent_below", nullptr}};
   if (found.order == Order::first) {
-    json["latent_heat"] = printed_json(latent_heat(found));
-    json["latent_heat"]["error"] = number_json(found.latent_heat.error);
-    json["latent_heat"]["systematic"] = found.latent_systematic;
+    json["latent_heat"] = both_errors(latent_heat(found));
   } else {
     json["latent_below"] = number_json(found.latent_below);
   }
@@ -120,12 +121,12 @@ Json point_json(const StudyConfig& config, const PeaksResult& point) {
     json["sizes"].push_back(peaks_size_json(config, point, k));
   }
   json["crossings"] = Json::array();
-  json["status"] = point.status;
+  json["status"] = to_string(point.status);
   json["candidate"] = nullptr;
   json["tc"] = nullptr;
   if (found.found) {
     const MeetingFit& fit = found.fits[found.chosen];
-    json["tc"] = printed_json(found.temperature, found.systematic);
+    json["tc"] = printed_json(temperature_of(found));
     json["tc"]["method"] = "peaks";
     json["tc"]["form"] = "meeting";
     json["tc"]["quantity"] = fit.quantity;
@@ -165,14 +166,14 @@ std::string order_words(const PeaksResult& point) {
 
 std::string latent_text(const PeaksResult& point) {
   const PottsTransition& found = point.transition;
-  if (found.order == Order::first) return printed(latent_heat(found));
+  if (found.order == Order::first) return printed(latent_heat(found).total());
   return std::isfinite(found.latent_below) ? fmt::format("< {:.2g}", found.latent_below) : "-";
 }
 
 // The row of one p in tc.csv and in the table of transitions.
 Cells point_cells(const PeaksResult& point) {
   const PottsTransition& found = point.transition;
-  const auto tc = found.found ? std::optional(total(found)) : std::nullopt;
+  const auto tc = found.found ? std::optional(temperature_of(found)) : std::nullopt;
   const auto known = [&tc](double x) { return tc ? number_json(x) : Json(nullptr); };
   const MeetingFit fit = tc ? found.fits[found.chosen] : MeetingFit{};
   const std::string from =
@@ -183,25 +184,23 @@ Cells point_cells(const PeaksResult& point) {
   const std::string measured(order_text(found.order));
   const std::string order(order_text(point.exact_order.value_or(found.order)));
   const bool first = found.order == Order::first;
-  return {{"p", "p", point.p},
-          {"tc", "T", known(found.temperature.value), printed(tc)},
-          {"error", "", known(found.temperature.error)},
-          {"systematic", "", known(found.systematic)},
-          {"total_error", "", tc ? number_json(tc->error) : Json(nullptr)},
-          {"relative_error", "rel. error",
-           tc ? Json(number_text(tc->error / tc->value)) : Json(nullptr), relative_error(tc)},
-          value_cell("shift", "T - T(0)", point.shift),
-          {"order", "order", measured, order + (point.exact_order ? " (exact)" : "")},
-          {"exact_order", "", point.exact_order ? Json(order) : Json(nullptr)},
-          {"latent_heat", "latent heat",
-           first ? number_json(found.latent_heat.value) : Json(nullptr), latent_text(point)},
-          {"latent_heat_error", "", first ? number_json(latent_heat(found).error) : Json(nullptr)},
-          {"latent_heat_below", "", first ? Json(nullptr) : number_json(found.latent_below)},
-          {"chi2", "chi2/dof", known(fit.chi2), chi2},
-          {"dof", "", tc ? Json(fit.dof) : Json(nullptr)},
-          text_cell("from", from),
-          {"status", "", point.status},
-          {"reasons", "", fmt::format("{}", fmt::join(found.reasons, "; "))}};
+  Cells row = tc_cells(point.p, "T", tc);
+  const Cells own{
+      value_cell("shift", "T - T(0)", point.shift),
+      {"order", "order", measured, order + (point.exact_order ? " (exact)" : "")},
+      {"exact_order", "", point.exact_order ? Json(order) : Json(nullptr)},
+      {"latent_heat", "latent heat", first ? number_json(found.latent_heat.value) : Json(nullptr),
+       latent_text(point)},
+      {"latent_heat_error", "",
+       first ? number_json(latent_heat(found).total().error) : Json(nullptr)},
+      {"latent_heat_below", "", first ? Json(nullptr) : number_json(found.latent_below)},
+      {"chi2", "chi2/dof", known(fit.chi2), chi2},
+      {"dof", "", tc ? Json(fit.dof) : Json(nullptr)},
+      text_cell("from", from),
+      {"status", "", to_string(point.status)},
+      {"reasons", "", fmt::format("{}", fmt::join(found.reasons, "; "))}};
+  row.insert(row.end(), own.begin(), own.end());
+  return row;
 }
 
 // A size that is left out has no values, nor has a curve whose maximum is at an end of the window.
@@ -231,10 +230,10 @@ Json peaks_summary(const StudyConfig& config, const std::vector<PeaksResult>& po
   const auto exact = potts_tc(config.dim(), 0, config.model.q);
   json["tc0"] = nullptr;
   if (exact) {
-    json["tc0"] = printed_json({*exact, 0});
+    json["tc0"] = printed_json(Value{*exact, 0});
     json["tc0"]["source"] = "exact";
   } else if (!points.empty() && points.front().p == 0 && points.front().transition.found) {
-    json["tc0"] = printed_json(total(points.front().transition));
+    json["tc0"] = printed_json(temperature_of(points.front().transition).total());
     json["tc0"]["source"] = "measured";
   }
   json["local_exponents"] = Json::array();
@@ -254,14 +253,11 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PeaksResult>
     }
     words += fmt::format("p = {}: {}\n", point.p, order_words(point));
     if (point.exact && found.found) {
-      const Value tc = total(found);
-      words += fmt::format(
-          "p = {}: the exact T is {:.6f}; this result differs by {:+.1f} standard "
-          "errors\n",
-          point.p, *point.exact, (tc.value - *point.exact) / tc.error);
+      words += fmt::format("p = {}: the {}\n", point.p,
+                           beside_exact("T", *point.exact, temperature_of(found).total()));
     }
     for (const std::string& reason : found.reasons) {
-      words += fmt::format("p = {}: no T ({}): {}\n", point.p, point.status, reason);
+      words += fmt::format("p = {}: no T ({}): {}\n", point.p, to_string(point.status), reason);
     }
     for (const std::string& warning : point.warnings) {
       words += fmt::format("warning: p = {}: {}\n", point.p, warning);

@@ -127,35 +127,39 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   }
   if (!config.model.is_ferromagnet()) check_couplings(config, fail);
   check_no_sweep_keys(config, fail);
-  if (by_glass_crossings(config)) return check_glass(config, fail);
+  const TcAnalysis analysis = tc_analysis(config);
+  if (analysis == TcAnalysis::glass) return check_glass(config, fail);
   if (config.temperature_range) {
     fail(
         "sampling.temperatures: only sweep, and tc by crossings of overlaps, support a range "
         "without a count (give a count, or \"auto\")");
   }
-  if (by_peaks(config)) check_peaks(config, fail);
-  const bool tree = config.method == TcMethod::tree || !config.model.is_ferromagnet();
-  return tree ? check_tree(config, fail) : check_windows(config, fail);
+  if (analysis == TcAnalysis::tree) return check_tree(config, fail);
+  if (analysis == TcAnalysis::peaks) check_peaks(config, fail);
+  check_windows(config, fail);
 }
 
 }  // namespace
 
-TcMethod tc_method(const StudyConfig& config) {
+TcAnalysis tc_analysis(const StudyConfig& config) {
+  if (by_peaks(config)) return TcAnalysis::peaks;
+  if (config.method == TcMethod::tree) return TcAnalysis::tree;
+  if (!config.model.is_ferromagnet()) {
+    const bool glass = config.method || !why_no_tree(config).empty();
+    return glass ? TcAnalysis::glass : TcAnalysis::tree;
+  }
+  if (config.method) {
+    return config.method == TcMethod::both ? TcAnalysis::both : TcAnalysis::crossings;
+  }
   constexpr double precise = 1e-3;
   const bool both = config.target_error && *config.target_error <= precise;
-  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
-}
-
-bool by_glass_crossings(const StudyConfig& config) {
-  if (config.model.is_ferromagnet()) return false;
-  return config.method == TcMethod::crossings || (!config.method && !why_no_tree(config).empty());
+  return both ? TcAnalysis::both : TcAnalysis::crossings;
 }
 
 StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
   StudyConfig config = one_per_p(given, file);
   check_tc_config(config, file);
-  if (config.model.is_ferromagnet() || by_glass_crossings(config)) return config;
-  config.method = TcMethod::tree;
+  if (tc_analysis(config) == TcAnalysis::tree) config.method = TcMethod::tree;
   return config;
 }
 

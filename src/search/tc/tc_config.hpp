@@ -7,13 +7,15 @@
 
 namespace rewise {
 
-// Whether `tc` uses crossings of overlaps (glass_criterion.hpp): for models with couplings, if the
-// configuration requests it or the tree condition does not apply.
-bool by_glass_crossings(const StudyConfig& config);
+// How `tc` determines Tc; tc_study.hpp describes each. The model decides, and among the methods
+// that it has, sampling.method.
+enum class TcAnalysis { crossings, tree, both, peaks, glass };
 
-// The method of the configuration. The default is both methods if the target error is so small that
-// the tree condition costs little compared with the crossings; otherwise crossings.
-TcMethod tc_method(const StudyConfig& config);
+// With couplings, crossings of overlaps if the configuration requests crossings or the tree
+// condition does not apply; otherwise the tree condition. For Ising ferromagnets, the default is
+// both methods if the target error is so small that the tree condition costs little compared with
+// the crossings; otherwise crossings.
+TcAnalysis tc_analysis(const StudyConfig& config);
 
 // The configuration of `tc`, with one schedule and cluster update per p. With couplings, its method
 // is the tree condition, unless it uses crossings of overlaps. Throws Error(usage), with the name

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/search/resamples.hpp"
+#include "src/search/tc/crossings_criterion.hpp"
 
 namespace rewise {
 namespace {
@@ -29,7 +30,7 @@ void write_crossings(h5::Group& point, const std::vector<Crossing>& crossings) {
   for (const Crossing& crossing : crossings) {
     if (crossing.status != CrossingStatus::found) continue;
     h5::Group one = all.create_group(fmt::format("{}", number++));
-    one.set_text("quantity", crossing.observable == 0 ? "binder" : "scaled_m2");
+    one.set_text("quantity", quantity(crossing.observable));
     one.set("smaller", crossing.smaller);
     one.set("larger", crossing.larger);
     write_number(one.create_group("temperature"), crossing.temperature,

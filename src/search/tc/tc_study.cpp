@@ -6,7 +6,6 @@
 #include "src/search/tc/crossings_report.hpp"
 #include "src/search/tc/glass_report.hpp"
 #include "src/search/tc/glass_search.hpp"
-#include "src/search/tc/peaks_criterion.hpp"
 #include "src/search/tc/peaks_report.hpp"
 #include "src/search/tc/tc_config.hpp"
 #include "src/search/tc/tree_criterion.hpp"
@@ -20,12 +19,12 @@ namespace {
 class IsingTc {
  public:
   explicit IsingTc(const StudyConfig& config)
-      : config_(config), why_no_tree_(why_no_tree(config)), method_(tc_method(config)) {}
+      : config_(config), why_no_tree_(why_no_tree(config)), analysis_(tc_analysis(config)) {}
 
   StudyOutcome run(Study& study, const StopToken& stop, Progress& progress,
                    const EarlyResults& early) {
     // Schedules are chosen by timings, which no other work should disturb.
-    const bool beside = by_tree() && method_ == TcMethod::both && config_.schedule.has_value();
+    const bool beside = by_tree() && analysis_ == TcAnalysis::both && config_.schedule.has_value();
     const auto by_crossings = [&] {
       DataHandlers<std::vector<WindowPoint>> seen;
       seen.interim = [&](const std::vector<WindowPoint>& so_far) {
@@ -44,7 +43,7 @@ class IsingTc {
         side_by_side(study, {by_crossings, by_bare_lattices});
       } else {
         if (by_tree()) by_bare_lattices();
-        if (method_ != TcMethod::tree) by_crossings();
+        if (analysis_ != TcAnalysis::tree) by_crossings();
       }
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::interrupted) {
@@ -57,7 +56,7 @@ class IsingTc {
   }
 
  private:
-  bool by_tree() const { return method_ != TcMethod::crossings && why_no_tree_.empty(); }
+  bool by_tree() const { return analysis_ != TcAnalysis::crossings && why_no_tree_.empty(); }
 
   // The points of the crossings, and one without sizes for each other p that the tree condition has
   // reached.
@@ -80,14 +79,14 @@ class IsingTc {
     TreeResult joined;
     if (by_tree() && !tree.empty()) joined = join_methods(config_, result, tree);
     joined.why_none = why_no_tree_;
-    const bool with_tree = method_ != TcMethod::crossings && (!by_tree() || !tree.empty());
+    const bool with_tree = analysis_ != TcAnalysis::crossings && (!by_tree() || !tree.empty());
     const TcReport report{config_, points, result, with_tree ? &joined : nullptr};
     return tc_outcome(report, tree);
   }
 
   StudyConfig config_;
   const std::string why_no_tree_;  // why the tree condition does not apply, or ""
-  const TcMethod method_;
+  const TcAnalysis analysis_;      // crossings, tree, or both
   std::vector<WindowPoint> points_;
   std::vector<TreePoint> tree_;
 };
@@ -95,10 +94,11 @@ class IsingTc {
 }  // namespace
 
 StudyAnalysis tc_study(const StudyConfig& config) {
-  if (by_glass_crossings(config)) {
+  const TcAnalysis analysis = tc_analysis(config);
+  if (analysis == TcAnalysis::glass) {
     return study_of<std::vector<SweepPoint>>(config, search_glass, glass_outcome);
   }
-  if (by_peaks(config)) {
+  if (analysis == TcAnalysis::peaks) {
     return study_of<std::vector<WindowPoint>>(config, search_windows, peaks_outcome);
   }
   return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {

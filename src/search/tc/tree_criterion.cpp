@@ -468,7 +468,7 @@ void decide_last(TreeSearchState& search, const TreeRoot& root) {
       root.tc.value / slope *
       std::sqrt(size * size + curvature * curvature + form * form +
                 std::pow(swap_error(search.rule, root), 2) + of_removed * of_removed);
-  point.reached = point.total().error / root.tc.value;
+  point.reached = point.tc().total().error / root.tc.value;
   if (point.reached <= point.requested) {
     keep_lambda(search, root);
     search.done = true;

@@ -1,13 +1,13 @@
 // Tc of one p by the tree condition (tree_search.hpp).
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/scaling/tree_condition.hpp"
+#include "src/search/tc_value.hpp"
 
 namespace rewise {
 
@@ -40,13 +40,18 @@ struct TreePoint {
   double upper_bound = std::numeric_limits<double>::infinity();
   std::vector<TreePoint> other;  // the order at the lower temperature, if two orders compete
 
+  TcStatus status() const {
+    return accepted()                   ? TcStatus::ok
+           : why_not_applicable.empty() ? TcStatus::not_found
+                                        : TcStatus::does_not_apply;
+  }
   // Roots of pilots do not count, because their lattices are too small.
   bool accepted() const {
     return why_not_applicable.empty() && root.ok && edge > 0 && reasons.empty();
   }
-  Value total() const { return {root.tc.value, std::hypot(root.tc.error, systematic)}; }
+  TwoErrors tc() const { return {root.tc, systematic}; }
   std::optional<Value> accepted_tc() const {
-    return accepted() ? std::optional(total()) : std::nullopt;
+    return accepted() ? std::optional(tc().total()) : std::nullopt;
   }
 };
 

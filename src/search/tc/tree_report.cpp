@@ -4,23 +4,11 @@
 
 #include <cmath>
 
-#include "analysis/scaling/regular_lattice.hpp"
-#include "src/search/couplings.hpp"
 #include "src/search/summary_parts.hpp"
 #include "src/search/tc/tree_criterion.hpp"
 
 namespace rewise {
 namespace {
-
-// Two values that differ by more than this many standard errors are inconsistent.
-constexpr double kDiffer = 3;
-
-// Theory for p -> 0: the shift is proportional to p^(1/exponent). Spin glass in four dimensions:
-// only a logarithm.
-double shift_exponent(int dim, bool glass) {
-  const RegularLattice& lattice = regular_lattice(dim);
-  return !glass ? lattice.gamma : dim == 4 ? 1 : lattice.squares_exponent;
-}
 
 // The point of one order, or nullptr if the study does not search for this order.
 const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
@@ -36,7 +24,7 @@ const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
 std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
   const TreePoint* of = point_of(point, order);
   if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;
-  return of->total();
+  return of->tc().total();
 }
 
 Json lambda_json(const TreePoint& point) {
@@ -54,9 +42,9 @@ Json tree_json(const TreePoint& point) {
   const bool known = point.accepted();
   Json json;
   json["order"] = to_string(point.order);
-  json["status"] = tree_status(point);
+  json["status"] = to_string(point.status());
   json["reasons"] = tree_reasons(point);
-  json["tc"] = known ? printed_json(point.root.tc, point.systematic) : Json(nullptr);
+  json["tc"] = known ? printed_json(point.tc()) : Json(nullptr);
   json["tc_exact"] = plain_json(point.exact);
   if (!point.why_not_applicable.empty()) return json;
   json["form"] = point.form == TreeForm::whole ? "whole" : "small-p";
@@ -76,21 +64,6 @@ Json tree_json(const TreePoint& point) {
   return json;
 }
 
-// Combines two values with independent errors.
-BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>& tree) {
-  if (!crossings) return {{}, tree, tree ? "tree" : "", {}, {}};
-  if (!tree) return {{}, crossings, "crossings", {}, {}};
-  const Value a = *crossings, b = *tree;
-  const double error = std::hypot(a.error, b.error), z = (b.value - a.value) / error;
-  BestTc best;
-  best.difference = {{b.value - a.value, error}, z, std::abs(z) <= kDiffer};
-  if (std::abs(z) > kDiffer) return best;
-  const double wa = 1 / (a.error * a.error), wb = 1 / (b.error * b.error);
-  best.tc = {(wa * a.value + wb * b.value) / (wa + wb), 1 / std::sqrt(wa + wb)};
-  best.method = "both";
-  return best;
-}
-
 std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference>& difference) {
   std::string out;
   for (const std::string& reason : tree_reasons(tree)) {
@@ -107,60 +80,18 @@ std::string notes_of(const TreePoint& tree, const std::optional<MethodDifference
     out += fmt::format("p = {}: target of the tree condition MISSED: {}\n", tree.p, tree.stopped);
   }
   if (const auto tc = tree.accepted_tc(); tc && tree.exact) {
-    out += fmt::format(
-        "the exact Tc({}) is {:.7f}; that of the tree condition differs by {:+.1f} standard "
-        "errors\n",
-        tree.p, *tree.exact, (tc->value - *tree.exact) / tc->error);
+    out += fmt::format("the {}\n", beside_exact(fmt::format("Tc({})", tree.p), *tree.exact, *tc, 7,
+                                                "that of the tree condition"));
   }
   return out;
 }
 
 }  // namespace
 
-std::string_view tree_status(const TreePoint& point) {
-  return point.accepted()                   ? "ok"
-         : point.why_not_applicable.empty() ? "not-found"
-                                            : "does-not-apply";
-}
-
 std::vector<std::string> tree_reasons(const TreePoint& point) {
   std::vector<std::string> reasons = point.reasons;
   if (!point.why_not_applicable.empty()) reasons.push_back(point.why_not_applicable);
   return reasons;
-}
-
-TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
-                        std::vector<TreePoint> points) {
-  TreeResult result;
-  result.alone = config.method == TcMethod::tree;
-  result.orders = !config.model.is_ferromagnet();
-  result.points = std::move(points);
-  if (config.dim() > 1) result.tc0 = regular_lattice(config.dim()).tc();
-  const bool glass = tree_orders(shortcut_couplings(config)).front() == TreeOrder::spin_glass;
-  result.one_over_gamma = 1 / shift_exponent(config.dim(), glass);
-  std::vector<double> p;
-  std::vector<Value> tc;
-  std::vector<std::size_t> shifted;
-  for (std::size_t k = 0; k < result.points.size(); ++k) {
-    result.best.push_back(
-        best_of(crossings.points[k].accepted_tc(), result.points[k].accepted_tc()));
-    const BestTc& best = result.best.back();
-    if (!best.tc || result.points[k].p == 0 || !result.tc0) continue;
-    p.push_back(result.points[k].p);
-    tc.push_back(*best.tc);
-    shifted.push_back(k);
-  }
-  if (p.empty()) return result;
-  result.shift = shifts(p, tc, *result.tc0);
-  for (std::size_t k = 0; k < p.size(); ++k) {
-    const Value shift = result.shift[static_cast<Eigen::Index>(k)];
-    const double scale = std::pow(p[k], -result.one_over_gamma);
-    BestTc& best = result.best[shifted[k]];
-    best.shift = shift;
-    best.amplitude = {shift.value * scale, shift.error * scale};
-  }
-  if (p.size() > 1) result.local = local_exponents(result.shift);
-  return result;
 }
 
 void add_tree(const TreeResult& result, Json& summary) {
@@ -205,11 +136,11 @@ Cells tree_cells(const TreeResult& result, const TcResult& crossings, std::size_
   // True if there was a last step.
   const bool lattices = tree.why_not_applicable.empty() && tree.edge > 0;
   Cells cells{text_cell(unless_alone("crossings"), printed(crossings.points[k].accepted_tc())),
-              {"tree_tc", result.alone ? "Tc" : "tree", known(tree.total().value), printed(tc)},
+              {"tree_tc", result.alone ? "Tc" : "tree", known(tree.root.tc.value), printed(tc)},
               {"tree_error", "", known(tree.root.tc.error)},
               {"tree_systematic", "", known(tree.systematic)},
-              {"tree_total_error", "", known(tree.total().error)},
-              {"tree_status", "", tree_status(tree)},
+              {"tree_total_error", "", known(tree.tc().total().error)},
+              {"tree_status", "", to_string(tree.status())},
               {"difference_z", unless_alone("z"), both ? plain_json(z) : Json(nullptr),
                both ? fmt::format("{:+.1f}", z) : "-"},
               value_cell("best", unless_alone("both"), best.tc),

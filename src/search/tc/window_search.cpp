@@ -180,8 +180,8 @@ class WindowSearch {
 
   // `warm`: uses Swendsen-Wang updates, which equilibrate at any temperature. `brief`: fewer
   // cycles, because unsettled points will be scanned again.
-  ScanOutcome scan(const Points& points, const std::function<Range(double p)>& range, bool warm,
-                   bool brief) {
+  ScanOutcome scan(const Points& points, const std::function<TemperatureRange(double p)>& range,
+                   bool warm, bool brief) {
     const std::size_t sizes = criterion_->scan_sizes();
     std::vector<ScanJob> jobs;
     for (const std::size_t i : points) {

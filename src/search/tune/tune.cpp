@@ -175,18 +175,13 @@ RealSeries q2_of(const TaskData& run) {
                         static_cast<Eigen::Index>(run.temperature.size()));
 }
 
-// The reason that a check gives, without its advice, which names options of `rewise run`.
-std::string without_advice(const std::string& reason) {
-  return reason.substr(0, reason.rfind("; "));
-}
-
 // Why a run of the schedule does not show equilibrium; "" if it does.
 std::string Tuner::why_no_equilibrium(const TaskData& run) const {
   const CheckedRun checked = checked_run(run);
   for (std::size_t t = 0; t < checked.checks.size(); ++t) {
     if (checked.checks[t].ok()) continue;
     return fmt::format("T = {}: {}", number_text(run.temperature[t]),
-                       without_advice(checked.checks[t].reasons.front()));
+                       checked.checks[t].reasons.front().reason);
   }
   const RealSeries q2 = q2_of(run);
   TuneSeries series(static_cast<std::uint32_t>(q2.cols()));
