@@ -16,6 +16,7 @@
 #include "src/base/whole_number.hpp"
 #include "src/engine/registry.hpp"
 #include "src/results/symbols.hpp"
+#include "src/settings/old_names.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
 
@@ -79,8 +80,9 @@ std::string column(std::size_t width, const std::string& text) {
 
 // Whether `name` is the present or former name of a key, with or without its table.
 bool is_called(const Setting& one, const std::string& name) {
-  return name == one.key || name == one.name() || name == one.old_key ||
-         name == one.old_table + "." + one.old_key;
+  const OldKey* const old = old_key_of(one);
+  return name == one.key || name == one.name() ||
+         (old != nullptr && (name == old->key || name == old->name()));
 }
 
 std::string explanation(const CLI::App& program, const Setting& one) {
@@ -94,8 +96,8 @@ std::string explanation(const CLI::App& program, const Setting& one) {
   line("allowed", one.range());
   line("read by", readers(one));
   line("option", option_text(program, one));
-  if (!one.old_key.empty()) {
-    line("formerly", fmt::format("{} in [{}], still accepted", one.old_key, one.old_table));
+  if (const OldKey* const old = old_key_of(one)) {
+    line("formerly", fmt::format("{} in [{}], still accepted", old->key, old->table));
   }
   return text +
          fmt::format("  example  [{}]\n           {} = {}\n", one.table, one.key, one.example);
@@ -292,8 +294,8 @@ std::string page(const CLI::App& program) {
       const Setting& one = *find_setting(table.table, key);
       std::string meaning = one.help + (one.more.empty() ? "" : ". " + one.more);
       if (!one.command.empty()) meaning = fmt::format("({} only) {}", one.command, meaning);
-      if (!one.old_key.empty()) {
-        meaning += fmt::format(". Formerly `{}` in [{}]", one.old_key, one.old_table);
+      if (const OldKey* const old = old_key_of(one)) {
+        meaning += fmt::format(". Formerly `{}` in [{}]", old->key, old->table);
       }
       text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", one.key, type_text(one),
                           cell(one.standard), cell(one.range()), cell(meaning),

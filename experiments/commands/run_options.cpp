@@ -13,6 +13,7 @@
 #include "src/settings/config.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/ergodicity.hpp"
+#include "src/settings/old_names.hpp"
 #include "src/settings/schema.hpp"
 #include "src/store/syscalls.hpp"
 #include "src/study/shared_ranks.hpp"

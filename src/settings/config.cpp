@@ -94,38 +94,15 @@ void read_clusters(const TomlSection& section, const std::vector<GivenUpdates>& 
   config.cluster = config.clusters.front();
 }
 
-// A key in a section of a file.
-struct KeyPlace {
-  const TomlSection& section;
-  std::string_view key;
-  std::string origin() const { return section.origin(key); }
-};
-
-// Returns the section and the key that give the setting: the present ones or, if the file has them,
-// those of earlier versions. `note`: then prints a note.
-KeyPlace place_of(const Setting& setting, const TomlSection& now, const TomlSection& before,
-                  bool note) {
-  if (!before.has(setting.old_key)) return {now, setting.key};
-  const std::string moved = fmt::format("{}: this key is now {} in [{}]",
-                                        before.origin(setting.old_key), setting.key, setting.table);
-  if (now.has(setting.key)) {
-    throw Error(ExitCode::usage, fmt::format("{}, which is also set", moved));
-  }
-  if (note) fmt::print(stderr, "rewise: {}\n", moved);
-  return {before, setting.old_key};
-}
-
-void read_model(const TomlSection& model, const TomlSection& sampling, bool by_user,
-                StudyConfig& config) {
+void read_model(const TomlSection& model, bool by_user, StudyConfig& config) {
   ModelTexts words, origin;
   for (const char* key : kModelKeys) {
-    const Setting& one = setting(fmt::format("model.{}", key));
-    const auto [section, at] = place_of(one, model, sampling, by_user);
-    origin[key] = section.origin(at);
-    if (!section.has(at)) continue;
-    words[key] = one.type == "text"      ? section.text(at)
-                 : one.type == "integer" ? fmt::format("{}", section.whole(at, 0))
-                                         : number_text(section.number(at, 0));
+    origin[key] = model.origin(key);
+    if (!model.has(key)) continue;
+    const std::string& type = setting(fmt::format("model.{}", key)).type;
+    words[key] = type == "text"      ? model.text(key)
+                 : type == "integer" ? fmt::format("{}", model.whole(key, 0))
+                                     : number_text(model.number(key, 0));
   }
   config.model = parse_model(words, origin);
   if (!by_user) return;
@@ -257,7 +234,9 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
 
 StudyConfig parse_study_config(std::string_view text, const std::string& file) {
-  const toml::table root_table = parse_toml(text, file);
+  // No note on old keys in a file that the program wrote: it updates that file itself.
+  const bool by_user = !text.starts_with(kStudyHead);
+  const toml::table root_table = parse_study_toml(text, file, by_user);
   std::vector<std::string_view> names;
   for (const KeyTable& table : study_keys()) names.push_back(table.table);
   const TomlSection root(root_table, "", file, names, study_keys());
@@ -277,9 +256,7 @@ StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   read_observables(sampling, config);
   read_lattice(sections.at("lattice"), config.target_error ? kDefaultTargetGraphs : kDefaultGraphs,
                config);
-  // No note on old keys in a file that the program wrote: it updates that file itself.
-  const bool by_user = !text.starts_with(kStudyHead);
-  read_model(sections.at("model"), sampling, by_user, config);
+  read_model(sections.at("model"), by_user, config);
   config.reading.couplings = config.model.interactions.couplings == CouplingKind::file;
   read_sampling(sampling, config);
   read_run(sections.at("run"), config);

@@ -15,6 +15,7 @@
 #include "src/base/error.hpp"
 #include "src/base/fixed_point.hpp"
 #include "src/base/words.hpp"
+#include "src/settings/old_names.hpp"
 
 namespace rewise {
 namespace {
@@ -51,16 +52,6 @@ std::optional<EngineKind> engine_word(const std::string& given, const std::strin
 }
 
 }  // namespace
-
-std::string engine_name_now(const std::string& text, const std::string& origin) {
-  for (const EngineTraits& engine : engine_registry()) {
-    if (text != engine.stored_name) continue;
-    fmt::print(stderr, "rewise: {}: the engine '{}' has been renamed to '{}'\n", origin, text,
-               engine.name);
-    return std::string(engine.name);
-  }
-  return text;
-}
 
 Rule choose_rule(const std::string& text, const std::string& origin) {
   // Names of these rules in the literature

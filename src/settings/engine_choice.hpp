@@ -70,9 +70,6 @@ Model given_model(const ModelTexts& words, const SettingNames& names);
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin);
-// Replaces the names of version 0.1 (bundle, single, packed) and prints a note to standard error;
-// returns any other text unchanged.
-std::string engine_name_now(const std::string& text, const std::string& origin);
 // Throws Error(usage) unless `replicas` is a multiple of EngineTraits::replica_multiple.
 void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 

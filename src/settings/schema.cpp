@@ -284,9 +284,7 @@ std::vector<Setting> keys_of_model() {
        .help = "spin model: ising, or potts (bytespin engine), which requires q",
        .example = "\"potts\"",
        .text = [](C c) { return quoted_name(c.model.kind); },
-       .option = "--model",
-       .old_table = "sampling",
-       .old_key = "model"},
+       .option = "--model"},
       {.key = "q",
        .type = "integer",
        .standard = "2 for ising; potts requires it",
@@ -295,9 +293,7 @@ std::vector<Setting> keys_of_model() {
        .help = "number of Potts states",
        .example = "3",
        .text = [](C c) { return c.model.is_potts() ? whole(c.model.q) : std::string(); },
-       .option_type = "N",
-       .old_table = "sampling",
-       .old_key = "q"},
+       .option_type = "N"},
       {.key = "couplings",
        .type = "text",
        .allowed = words(CouplingKind::file),
@@ -680,10 +676,8 @@ const std::vector<Setting>& settings() {
 }
 
 const Setting* find_setting(std::string_view table, std::string_view key) {
-  const auto found = std::ranges::find_if(settings(), [&](const Setting& one) {
-    return (one.table == table && one.key == key) ||
-           (one.old_table == table && one.old_key == key && !key.empty());
-  });
+  const auto found = std::ranges::find_if(
+      settings(), [&](const Setting& one) { return one.table == table && one.key == key; });
   return found == settings().end() ? nullptr : &*found;
 }
 

@@ -35,8 +35,7 @@ struct Setting {
   // Option of the command line; by default the key ("--measure"), "" if there is none. The word
   // that stands for its value, by default WORD for texts.
   std::string option = "", option_type = "";
-  std::string command = "";                  // the only command that reads it: tc or sweep
-  std::string old_table = "", old_key = "";  // name in earlier versions, still accepted
+  std::string command = "";  // the only command that reads it: tc or sweep
 
   std::string name() const { return table + "." + key; }
   std::string range() const;  // allowed values in words
@@ -46,11 +45,11 @@ struct Setting {
 
 // All keys, in the order of study.toml.
 const std::vector<Setting>& settings();
-// Finds a key by its present or earlier table and name; nullptr if there is none.
+// Finds a key by its table and name; nullptr if there is none.
 const Setting* find_setting(std::string_view table, std::string_view key);
 // Finds a key by its name, "sampling.measure". Throws Error(internal) if there is none.
 const Setting& setting(std::string_view name);
-// The tables with their keys, in the same order, without earlier names.
+// The tables with their keys, in the same order.
 const std::vector<KeyTable>& study_keys();
 
 // Beginning of the first line of a study.toml written by the program (study_folder.cpp).

@@ -9,6 +9,7 @@
 
 #include "src/base/error.hpp"
 #include "src/base/utf8.hpp"
+#include "src/settings/old_names.hpp"
 #include "src/settings/parse.hpp"
 #include "src/settings/schema.hpp"
 
@@ -148,8 +149,6 @@ TomlSection::TomlSection(const toml::table& table, std::string path, std::string
     : table_(&table), path_(std::move(path)), file_(std::move(file)) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    if (!others.empty() && find_setting(path_, key.str()) != nullptr)
-      continue;  // an earlier name of the key
     std::string advice = key_advice(key.str(), known, others);
     if (!advice.empty()) advice += advice.ends_with('?') ? " " : "; ";
     throw Error(ExitCode::usage,
@@ -313,6 +312,28 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
                             printable(error.description()),
                             line > 0 && line <= lines.size() ? hint_in(lines[line - 1]) : ""));
   }
+}
+
+toml::table parse_study_toml(std::string_view text, const std::string& file, bool note) {
+  toml::table root = parse_toml(text, file);
+  for (const OldKey& old : old_keys()) {
+    toml::table* const before = root[old.table].as_table();
+    toml::node* const value = before == nullptr ? nullptr : before->get(old.key);
+    if (value == nullptr) continue;
+    if (!root.contains(old.new_table)) root.insert(old.new_table, toml::table{});
+    toml::table* const now = root[old.new_table].as_table();
+    if (now == nullptr) continue;  // the reader of this table reports it
+    const std::string moved =
+        fmt::format("{}: {}: this key is now {} in [{}]", place(file, value->source()), old.name(),
+                    old.new_key, old.new_table);
+    if (now->contains(old.new_key)) {
+      throw Error(ExitCode::usage, fmt::format("{}, which is also set", moved));
+    }
+    if (note) fmt::print(stderr, "rewise: {}\n", moved);
+    now->insert(old.new_key, std::move(*value));  // keeps its position in the file
+    before->erase(old.key);
+  }
+  return root;
 }
 
 // Escapes control characters in keys and values, because messages are one line, and non-ASCII

@@ -66,6 +66,9 @@ class TomlSection {
 
 // Parses TOML. Throws Error(usage) with file:line:column for invalid text.
 toml::table parse_toml(std::string_view text, const std::string& file);
+// The same for the file of a study, with keys of earlier versions at their present places
+// (old_names.hpp). `note`: prints a note on each. Throws Error(usage) if a key has both names.
+toml::table parse_study_toml(std::string_view text, const std::string& file, bool note);
 
 // The first 200 bytes of a text for a message, with all but plain ASCII escaped: "x\xc3\xa9".
 std::string printable(std::string_view text);

@@ -110,7 +110,7 @@ void check_head(const Owner& head, const Owner& body, std::string_view text, con
 
 // Throws Error(usage) with the position if the text is not TOML; Error(data) as check_head().
 StoredStudy read_stored_study(const std::string& text, const fs::path& file) {
-  const toml::table root = parse_toml(text, file.string());
+  const toml::table root = parse_study_toml(text, file.string(), false);
   const auto name = root["study"]["name"];
   if (name && !name.is_string()) {
     throw Error(ExitCode::usage, file.string() + ": study.name must be text");
@@ -119,14 +119,9 @@ StoredStudy read_stored_study(const std::string& text, const fs::path& file) {
   const StudyConfig defaults;
   const auto seed = root["study"]["seed"].value<std::int64_t>();
   stored.owner.seed = seed ? fmt::format("{}", *seed) : fmt::format("{}", defaults.seed);
-  // Finds a key by its present table and name or by those of earlier versions.
-  const auto at = [&](const Setting& one) {
-    const auto now = root[one.table][one.key];
-    return now ? now : root[one.old_table][one.old_key];
-  };
   ModelTexts words, origin;
   for (const char* key : kModelKeys) {
-    const auto node = at(setting(fmt::format("model.{}", key)));
+    const auto node = root["model"][key];
     origin[key] = fmt::format("{}: model.{}", file.string(), key);
     if (const auto number = node.value<double>()) words[key] = number_text(*number);
     if (const auto word = node.value<std::string>()) words[key] = *word;

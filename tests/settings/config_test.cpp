@@ -268,7 +268,7 @@ TEST_CASE("the model has its own table, and its keys are also read from their ol
     }
     return "";
   };
-  CHECK(says(old + "q = 300\n") == "s.toml:8:5: sampling.q: 300 is out of range (2..255)");
+  CHECK(says(old + "q = 300\n") == "s.toml:8:5: model.q: 300 is out of range (2..255)");
   CHECK(says(old + "q = 3\n[model]\nq = 3\n").find("which is also set") != std::string::npos);
   CHECK(says("[model]\nname = \"pots\"\n").find("s.toml:6:8: model.name: unknown model 'pots'") ==
         0);
