@@ -133,7 +133,7 @@ const std::vector<MetricBlock> kExchangeBlocks = {
       {"exchange_accepted", "accepted"}}}};
 
 // Rows of equal length; the first row holds the heads.
-using Cells = std::vector<std::vector<std::string>>;
+using TextRows = std::vector<std::vector<std::string>>;
 
 const Value* find(const MetricRow& row, std::string_view name) {
   for (const auto& [metric, value] : row.values) {
@@ -159,7 +159,7 @@ CurveKeys block_keys(const MetricRow& row, const MetricBlock& block) {
   return keys;
 }
 
-Cells block_cells(const CurveSet& set, const MetricBlock& block) {
+TextRows block_cells(const CurveSet& set, const MetricBlock& block) {
   std::vector<const MetricRow*> rows;
   for (const MetricRow& row : set.metrics) {
     const bool shown_before = std::ranges::any_of(rows, [&](const MetricRow* other) {
@@ -168,7 +168,7 @@ Cells block_cells(const CurveSet& set, const MetricBlock& block) {
     if (find(row, block.columns.front().metric) != nullptr && !shown_before) rows.push_back(&row);
   }
   if (rows.empty()) return {};
-  Cells cells{{}};
+  TextRows cells{{}};
   for (const auto& [name, value] : block_keys(*rows.front(), block)) {
     cells.front().push_back(name == "temperature" ? "T" : name);
   }
@@ -196,7 +196,7 @@ Cells block_cells(const CurveSet& set, const MetricBlock& block) {
 }
 
 // Splits a wide table into several, one below the other, each with the first `keys` columns.
-std::string wrapped_table(const Cells& cells, std::size_t keys) {
+std::string wrapped_table(const TextRows& cells, std::size_t keys) {
   constexpr std::size_t most = 100;  // characters in a line
   const auto width = [&](std::size_t column) {
     std::size_t widest = 0;
@@ -211,7 +211,7 @@ std::string wrapped_table(const Cells& cells, std::size_t keys) {
     do {
       all += width(end++);
     } while (end < cells.front().size() && all + width(end) <= most);
-    Cells part;
+    TextRows part;
     for (const auto& row : cells) {
       auto& line = part.emplace_back(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
       line.insert(line.end(), row.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -285,7 +285,7 @@ std::string metrics_table(const CurveSet& set) {
   const bool exchange = find(first, "exchange_accepted") != nullptr;
   std::string text;
   for (const MetricBlock& block : exchange ? kExchangeBlocks : kBlocks) {
-    const Cells cells = block_cells(set, block);
+    const TextRows cells = block_cells(set, block);
     if (cells.empty()) continue;
     text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", block.title,
                         wrapped_table(cells, block_keys(first, block).size()));
