@@ -40,12 +40,12 @@ struct Geometry {
     c[kDim > 0 ? kDim - 1 : 0] = site;
   }
 
-  // The neighbour ahead (+1) or behind (-1) in direction k of a site with coordinate c in direction
-  // k.
-  RW_HD Site ahead(Site site, std::uint32_t c, int k) const {
+  // The neighbour one step forward (+1) or backward (-1) in direction k of a site with coordinate c
+  // in direction k.
+  RW_HD Site forward(Site site, std::uint32_t c, int k) const {
     return c + 1 == extent[k] ? site - c * stride[k] : site + stride[k];
   }
-  RW_HD Site behind(Site site, std::uint32_t c, int k) const {
+  RW_HD Site backward(Site site, std::uint32_t c, int k) const {
     return c == 0 ? site + (extent[k] - 1) * stride[k] : site - stride[k];
   }
 };

@@ -59,11 +59,11 @@ struct ThresholdDigits {
   std::uint32_t digit[32][kMaxDim]{};
 
   ThresholdDigits(int dim, const Model& model, double beta, LocalUpdate rule) {
-    for (int disagreeing = 0; disagreeing < dim; ++disagreeing) {
-      const int sh = 2 * dim - 2 * disagreeing;
+    for (int unequal = 0; unequal < dim; ++unequal) {
+      const int sh = 2 * dim - 2 * unequal;
       const Threshold t = model.capped_flip_threshold(rule, beta, sh);
       for (unsigned k = 0; k < 32; ++k) {
-        digit[k][disagreeing] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;
+        digit[k][unequal] = (t >> (31 - k) & 1u) != 0 ? ~0u : 0u;
       }
     }
   }

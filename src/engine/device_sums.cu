@@ -14,7 +14,7 @@ __global__ void report(DeviceCounts counts, SumUnits units, std::uint32_t replic
     const unsigned long long one = counts.up[replica * counts.up_pitch + s];
     if (one > most) most = one;
   }
-  sums[replica] = units.energy_sum(counts.unequal[replica * counts.unequal_pitch], most);
+  sums[replica] = units.energy_sum(counts.unsatisfied[replica * counts.unsatisfied_pitch], most);
   sums[replicas + replica] = units.magnetisation(most);
 }
 

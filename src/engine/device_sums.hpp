@@ -13,8 +13,8 @@ namespace rewise {
 // Counts of all replicas for EngineBase::fill_observation(). The counts of consecutive replicas are
 // a pitch apart. Potts: `up` has the counts of all states; the largest one is used.
 struct DeviceCounts {
-  const unsigned long long* unequal;
-  std::size_t unequal_pitch;
+  const unsigned long long* unsatisfied;
+  std::size_t unsatisfied_pitch;
   const unsigned long long* up;  // [replica][states]
   std::size_t up_pitch;
   std::uint32_t states = 1;

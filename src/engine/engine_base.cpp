@@ -134,14 +134,14 @@ void EngineBase::count(const Schedule& schedule, std::uint64_t cycles, std::uint
 
 SumUnits EngineBase::sum_units() const { return spec_.model.sum_units(bonds_, sites_); }
 
-void EngineBase::fill_observation(const unsigned long long* unequal, const unsigned long long* up,
-                                  Observation& out) {
+void EngineBase::fill_observation(const unsigned long long* unsatisfied,
+                                  const unsigned long long* up, Observation& out) {
   const SumUnits units = sum_units();
   out.clear();
   out.bond_sum.resize(replicas_);
   out.magnetisation.resize(replicas_);
   for (std::size_t r = 0; r < replicas_; ++r) {
-    out.bond_sum[r] = units.energy_sum(unequal[r], up[r]);
+    out.bond_sum[r] = units.energy_sum(unsatisfied[r], up[r]);
     out.magnetisation[r] = units.magnetisation(up[r]);
   }
   move_cluster_sums(out);

@@ -111,7 +111,7 @@ class EngineBase : public Engine {
   // Makes a measurement from the counts of all replicas (SumUnits): empties `out`, fills the sums
   // of bonds and spins, then calls move_cluster_sums(). An engine fills its additional columns
   // afterwards.
-  void fill_observation(const unsigned long long* unequal, const unsigned long long* up,
+  void fill_observation(const unsigned long long* unsatisfied, const unsigned long long* up,
                         Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.
   void move_cluster_sums(Observation& out);

@@ -34,8 +34,8 @@ void launch_start_group(std::uint32_t* packed, int vec, const DeviceLattice& lat
 struct SumLayout {
   static constexpr std::uint32_t kMaxKinds = 10;
   std::uint32_t graphs, replicas;  // replicas of a graph
-  // A slot is one measurement. Kind 0 counts unequal bonds and becomes the sum over bonds, kind 1
-  // counts spins up and becomes the magnetisation; the others are copied. Those from `pairs_from`
+  // A slot is one measurement. Kind 0 counts unsatisfied bonds and becomes the sum over bonds, kind
+  // 1 counts spins up and becomes the magnetisation; the others are copied. Those from `pairs_from`
   // on have a value per pair of replicas: the counts of replicas 2k.
   std::uint32_t slots, kinds, pairs_from;
   std::uint32_t bytes[kMaxKinds];             // width of a value: 2, 4 or 8

@@ -34,7 +34,7 @@ void BatchExchange::queue(const GraphRange& range, std::uint32_t* spins, const s
   const std::size_t first = range.first * graphs_.replicas();
   measured_.clear(stream_);
   DeviceExchange e;
-  e.unequal = measured_.data() + first;
+  e.unsatisfied = measured_.data() + first;
   e.up = measured_.data() + measured_.size() / 2 + first;
   graphs_.measure(range, spins, measured_.data() + first,
                   measured_.data() + measured_.size() / 2 + first, stream_);

@@ -124,7 +124,7 @@ void DeviceGraphs::measure(const GraphRange& range, const std::uint32_t* spins,
   m.vec = vec_;
   m.with_signs = m.with_signs && with_signs;
   m.spins = spins + range.first * words();
-  m.disagreeing = unsatisfied;
+  m.unsatisfied = unsatisfied;
   m.up = up;
   launch_measure(lattice(range), m, stream);
 }

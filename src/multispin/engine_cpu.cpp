@@ -76,7 +76,7 @@ class CpuEngine final : public MultispinEngine {
   void measure(Observation& out) override {
     const double start = now();
     const Counts counts = count_all(Count::spins, spec_.staggered);
-    fill_observation(counts.unequal.data(), counts.up.data(), out);
+    fill_observation(counts.unsatisfied.data(), counts.up.data(), out);
     for (std::size_t r = 0; r < counts.spins_up.size(); ++r) {
       out.magnetisation[r] = sum_units().magnetisation(counts.spins_up[r]);
     }
@@ -88,7 +88,7 @@ class CpuEngine final : public MultispinEngine {
       const SumUnits units = sum_units();
       for (std::size_t r = 0; r < replicas_; r += 2) {
         out.overlap.push_back(-units.magnetisation(products.up[r]));
-        out.link_overlap.push_back(units.bond_sum(products.unequal[r]));
+        out.link_overlap.push_back(units.bond_sum(products.unsatisfied[r]));
       }
     }
     exchange_.move_counts(out);
@@ -100,7 +100,8 @@ class CpuEngine final : public MultispinEngine {
   // w ^ w >> 1, which is 1 where the product of the spins of replicas 2k and 2k + 1 is -1.
   enum class Count { spins, products };
   struct Counts {
-    std::vector<unsigned long long> unequal, up;  // [T * R]; of products only even replicas count
+    std::vector<unsigned long long> unsatisfied,
+        up;  // [T * R]; of products only even replicas count
     // Up spins when the second sublattice is inverted; empty if not needed.
     std::vector<unsigned long long> staggered_up;
     // Spins that are up if the words contain inverted spins (Layout::turned); otherwise empty,
@@ -156,10 +157,10 @@ class CpuEngine final : public MultispinEngine {
     if (what == Count::spins && !layout_.turned.empty()) counts.spins_up.resize(replicas_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
-      unsigned long long* unequal = counts.unequal.data() + std::size_t{b} * kReplicas;
+      unsigned long long* unsatisfied = counts.unsatisfied.data() + std::size_t{b} * kReplicas;
       unsigned long long* up = counts.up.data() + std::size_t{b} * kReplicas;
       if (what == Count::spins) {
-        count_group(words_[b], layout_.has_signs, unequal, up);
+        count_group(words_[b], layout_.has_signs, unsatisfied, up);
         if (!counts.spins_up.empty()) {
           count_turned(words_[b], layout_.turned,
                        counts.spins_up.data() + std::size_t{b} * kReplicas);
@@ -170,7 +171,7 @@ class CpuEngine final : public MultispinEngine {
       } else {
         Words products = words_[b];
         for (std::uint32_t& word : products) word ^= word >> 1;
-        count_group(products, false, unequal, up);
+        count_group(products, false, unsatisfied, up);
       }
     }
     return counts;
@@ -182,7 +183,7 @@ class CpuEngine final : public MultispinEngine {
     const SumUnits units = sum_units();
     std::vector<std::int64_t> sums(replicas_);
     for (std::size_t r = 0; r < replicas_; ++r) {
-      sums[r] = units.energy_sum(counts.unequal[r], counts.up[r]) * (kFixedOne / units.unit);
+      sums[r] = units.energy_sum(counts.unsatisfied[r], counts.up[r]) * (kFixedOne / units.unit);
     }
     std::vector<std::uint32_t> mask(word_groups_,
                                     0);  // indexed by the word group at the first temperature
@@ -338,7 +339,7 @@ class CpuEngine final : public MultispinEngine {
     flipped_ += sum;
   }
 
-  void count_group(const Words& words, bool with_signs, unsigned long long* unequal,
+  void count_group(const Words& words, bool with_signs, unsigned long long* unsatisfied,
                    unsigned long long* ups) const {
     const std::uint32_t* spins = words.data();
     ReplicaSums up{}, present{}, removed{};
@@ -351,7 +352,7 @@ class CpuEngine final : public MultispinEngine {
     }
     count_unsatisfied_list(layout_.rewired, spins, with_signs, present);
     for (std::size_t r = 0; r < kReplicas; ++r) {
-      unequal[r] = present[r] - removed[r];
+      unsatisfied[r] = present[r] - removed[r];
       ups[r] = up[r];
     }
   }

@@ -25,7 +25,7 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   SumUnits units = e.units;
   units.bonds = e.bonds[graph];
   const auto sum = [&](std::uint32_t r) {
-    return units.energy_sum(e.unequal[first + r], e.up[first + r]) * (kFixedOne / units.unit);
+    return units.energy_sum(e.unsatisfied[first + r], e.up[first + r]) * (kFixedOne / units.unit);
   };
   const std::uint32_t next = replica + of_temperature;
   const bool accepted = e.rules[graph * (e.temperatures - 1) + t].accepts(

@@ -22,13 +22,13 @@ struct DeviceExchange {
   std::uint32_t* spins = nullptr;
   const std::uint32_t* step = nullptr;  // on the device
   DeviceSeeds seeds;
-  const unsigned long long* unequal = nullptr;  // [graphs][replicas] unsatisfied bonds
-  const unsigned long long* up = nullptr;       // likewise, spins that are up
-  const std::int64_t* bonds = nullptr;          // [graphs]
-  SumUnits units{};                             // except for the number of bonds
-  const ExchangeRule* rules = nullptr;          // [graphs][T - 1]
-  std::uint32_t* mask = nullptr;                // [graphs][word groups]
-  std::uint32_t* walker = nullptr;              // [graphs][replicas]
+  const unsigned long long* unsatisfied = nullptr;  // [graphs][replicas] bonds
+  const unsigned long long* up = nullptr;           // likewise, spins that are up
+  const std::int64_t* bonds = nullptr;              // [graphs]
+  SumUnits units{};                                 // except for the number of bonds
+  const ExchangeRule* rules = nullptr;              // [graphs][T - 1]
+  std::uint32_t* mask = nullptr;                    // [graphs][word groups]
+  std::uint32_t* walker = nullptr;                  // [graphs][replicas]
   // [graphs][1 + 2 T]: exchange steps so far, attempts, exchanges
   unsigned long long* counts = nullptr;
 };

@@ -106,14 +106,14 @@ struct SiteTile {
 
   // The next and the previous tile in a direction, and the last coordinate of the latter; two
   // dimensions and more.
-  RW_HD std::uint32_t ahead(const std::uint32_t* along, int k) const {
+  RW_HD std::uint32_t forward(const std::uint32_t* along, int k) const {
     return with(along, k, at[k] + 1 == along[k] ? 0 : at[k] + 1);
   }
-  RW_HD std::uint32_t behind(const std::uint32_t* along, int k) const {
+  RW_HD std::uint32_t backward(const std::uint32_t* along, int k) const {
     return with(along, k, (at[k] == 0 ? along[k] : at[k]) - 1);
   }
   template <class Extents>
-  RW_HD std::uint32_t last_behind(const Extents& extent, int k) const {
+  RW_HD std::uint32_t last_backward(const Extents& extent, int k) const {
     return at[k] == 0 ? (extent[k] - 1) % length(k) : length(k) - 1;
   }
 

@@ -160,8 +160,8 @@ __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g
     g.coordinates<kDim>(site, c);
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
-      f(spins[g.ahead(site, c[k], k)]);
-      f(spins[g.behind(site, c[k], k)]);
+      f(spins[g.forward(site, c[k], k)]);
+      f(spins[g.backward(site, c[k], k)]);
     }
   };
   spins[site] =

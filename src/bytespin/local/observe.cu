@@ -133,7 +133,7 @@ __device__ __forceinline__ int count_piece(const Geometry& g, const std::uint8_t
       here, make_uint4(__funnelshift_r(here.x, here.y, 8), __funnelshift_r(here.y, here.z, 8),
                        __funnelshift_r(here.z, here.w, 8), __funnelshift_r(here.w, next, 8)));
 #pragma unroll
-  for (int k = 1; k < kDim; ++k) sum += Counter::unequal(here, load(g.ahead(site, c[k], k)));
+  for (int k = 1; k < kDim; ++k) sum += Counter::unequal(here, load(g.forward(site, c[k], k)));
   return sum;
 }
 
@@ -147,7 +147,7 @@ __device__ __forceinline__ int count_site(const Geometry& g, const std::uint8_t*
     std::uint32_t c[kDim];
     g.coordinates<kDim>(site, c);
 #pragma unroll
-    for (int k = 0; k < kDim; ++k) sum += here != spins[g.ahead(site, c[k], k)];
+    for (int k = 0; k < kDim; ++k) sum += here != spins[g.forward(site, c[k], k)];
   }
   return sum;
 }
@@ -189,7 +189,7 @@ __device__ __forceinline__ int rewired_bond(const GraphView& graph, const Geomet
     const auto home = static_cast<Site>(group << 5 | (bond.slot & 31u));
     const std::uint32_t c = g.divide[k].quotient(home / g.stride[k]);
     const std::uint32_t at = home / g.stride[k] - c * g.extent[k];
-    change -= spins[home] != spins[g.ahead(home, at, k)];
+    change -= spins[home] != spins[g.forward(home, at, k)];
   }
   return change;
 }

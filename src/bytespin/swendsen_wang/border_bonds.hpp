@@ -94,7 +94,7 @@ RW_HD BorderBond border_bond(const Geometry& g, const BorderBonds& borders, std:
   if (border >= borders.across[k].divisor || a >= sites) return bond;
   bond.exists = true;
   bond.a = static_cast<Site>(a);
-  bond.b = g.ahead(bond.a, c, k);
+  bond.b = g.forward(bond.a, c, k);
   return bond;
 }
 

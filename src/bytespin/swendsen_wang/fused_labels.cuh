@@ -58,7 +58,7 @@ struct SiteNode {
 template <int kDim>
 __device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const FusedReplica& arrays,
                                             Site site) {
-  const TilePlace at = tile_place<kDim>(labels.tiles, labels.geometry, site);
+  const SiteInTile at = site_in_tile<kDim>(labels.tiles, labels.geometry, site);
   const std::uint32_t label =
       arrays.label[static_cast<std::size_t>(at.tile) * kTileSites + at.place];
   return {label, at.tile * labels.capacity + (label & kNodeMask)};

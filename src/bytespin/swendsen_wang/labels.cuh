@@ -214,7 +214,7 @@ template <int kDim>
 __device__ __forceinline__ SiteRoot site_root(const DeviceLabels& labels,
                                               const ReplicaLabels& arrays, Site site) {
   const std::uint32_t place = arrays.place[site];
-  const std::uint32_t tile = tile_place<kDim>(labels.tiles, labels.geometry, site).tile;
+  const std::uint32_t tile = site_in_tile<kDim>(labels.tiles, labels.geometry, site).tile;
   const Site root = site_at<kDim>(labels.geometry, site, place);
   const std::uint64_t nodes = arrays.nodes[std::size_t{tile} * kTileLanes + place / kWordSites];
   const bool open = (nodes >> place % kWordSites & 1u) != 0;

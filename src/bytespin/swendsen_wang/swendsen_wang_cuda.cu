@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kItemThreads)
   labels.geometry.coordinates<kDim>(site, c);
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
-    const Site ahead = labels.geometry.ahead(site, c[k], k);
+    const Site ahead = labels.geometry.forward(site, c[k], k);
     const std::uint32_t equal = __ballot_sync(~0u, spins[site] == spins[ahead]);
     if (lane == static_cast<unsigned>(k)) drawn[k] &= equal;
   }

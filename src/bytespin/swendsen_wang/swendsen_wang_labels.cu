@@ -52,7 +52,7 @@ __device__ __forceinline__ std::uint8_t active_bonds(const Geometry& g, const st
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
     const bool on = (drawn.mask(half, static_cast<unsigned>(k)) >> lane & 1u) != 0 &&
-                    spins[g.ahead(site, c[k], k)] == spin;
+                    spins[g.forward(site, c[k], k)] == spin;
     bits |= (on ? 1u : 0u) << k;
   }
   return static_cast<std::uint8_t>(bits);

@@ -132,12 +132,12 @@ RW_HD Site site_at(const Geometry& g, Site site, std::uint32_t place) {
 }
 
 // The tile and place of a site.
-struct TilePlace {
+struct SiteInTile {
   std::uint32_t tile, place;
 };
 
 template <int kDim>
-RW_HD TilePlace tile_place(const Tiles& tiles, const Geometry& g, Site site) {
+RW_HD SiteInTile site_in_tile(const Tiles& tiles, const Geometry& g, Site site) {
   if (kDim < 2) return {site / kTileSites, site % kTileSites};
   std::uint32_t c[kDim > 0 ? kDim : 1];
   g.coordinates<kDim>(site, c);

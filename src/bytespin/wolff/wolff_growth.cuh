@@ -96,8 +96,8 @@ struct Ways {
     geometry.coordinates<kDim>(site, c);
 #pragma unroll
     for (int k = 0; k < kDim; ++k) {
-      to[2 * k] = geometry.ahead(site, c[k], k);
-      to[2 * k + 1] = geometry.behind(site, c[k], k);
+      to[2 * k] = geometry.forward(site, c[k], k);
+      to[2 * k + 1] = geometry.backward(site, c[k], k);
     }
   }
   // Selects by comparison, because an array indexed at run time would be in memory.

@@ -60,7 +60,7 @@ __device__ __forceinline__ std::uint32_t least_around(const LabelArrays& arrays,
   std::uint32_t least = 0xFFFFFFFFu;
 #pragma unroll
   for (int k = 0; k < kDim; ++k) {
-    const Site ahead = g.ahead(site, c[k], k), behind = g.behind(site, c[k], k);
+    const Site ahead = g.forward(site, c[k], k), behind = g.backward(site, c[k], k);
     if ((mine >> k & 1u) != 0) least = min(least, load(label + ahead));
     if ((bonds[behind] >> k & 1u) != 0) least = min(least, load(label + behind));
   }

@@ -46,7 +46,7 @@ __device__ __forceinline__ Ends border_ends(const LabelArrays& arrays, const Lab
   const std::uint64_t at = base + std::uint64_t{c} * g.stride[k];
   if (at >= arrays.sites) return {};
   const auto site = static_cast<Site>(at);
-  return {(bonds[site] >> k & 1u) != 0, site, g.ahead(site, c, k)};
+  return {(bonds[site] >> k & 1u) != 0, site, g.forward(site, c, k)};
 }
 
 // Lists the roots of a bond's ends if they differ, unless the lane before has the same pair.

@@ -103,7 +103,7 @@ struct Seam {
       index = rest;
     }
     if ((bonds[site] >> direction & 1u) == 0) return {};
-    return {site, g.ahead(site, begin[direction], direction)};
+    return {site, g.forward(site, begin[direction], direction)};
   }
 };
 

@@ -25,7 +25,7 @@ namespace rewise::multispin {
 
 // Thresholds of a local update in a form for bit-sliced comparison.
 //
-// For a site of degree k with D disagreeing neighbours, s h = k - 2 D. Metropolis accepts s h <= 0
+// For a site of degree k with D unsatisfied bonds, s h = k - 2 D. Metropolis accepts s h <= 0
 // without a draw. Every other D (with Glauber every D) is a class with a threshold of at most
 // 2^32 - 1. The binary digits of a threshold are stored as words of zeros or ones, so that digit n
 // of the thresholds of all replicas is the OR over classes of (replicas in the class) &

@@ -1,4 +1,4 @@
-// Local updates of single cells on the device (local_cuda.hpp). Disagreeing neighbours are counted
+// Local updates of single cells on the device (local_cuda.hpp). Unsatisfied bonds are counted
 // in binary planes. Eight digits of the draws are compared at once; words that are still undecided
 // wait in a queue in shared memory, which full warps process. `spins` are the words of a pack of
 // kVec word groups, in global or in shared memory.
@@ -51,9 +51,9 @@ struct RegularNeighbours {
   }
 };
 
-constexpr unsigned kPlanes = 4;  // planes of a count of disagreeing neighbours, up to 15
+constexpr unsigned kPlanes = 4;  // planes of a count of unsatisfied bonds, up to 15
 
-// The number of disagreeing neighbours (in a field: of neighbours that are up) in each replica.
+// The number of unsatisfied bonds (in a field: of neighbours that are up) in each replica.
 // open: the replicas that need a draw. plane: the number in binary planes, valid in these replicas.
 struct Count {
   std::uint32_t open = 0;
@@ -176,7 +176,7 @@ __device__ __forceinline__ std::uint32_t kept(const BlockUpdate& s, std::uint32_
   return kRule == CellRule::in_field ? s.in_field.kept(own) : own;
 }
 
-// The count of a regular cell. Counts up neighbours instead of disagreeing ones if only counts
+// The count of a regular cell. Counts up neighbours instead of unsatisfied bonds if only counts
 // below kDim need a draw, which saves comparing each neighbour with the cell: n up neighbours
 // disagree with a spin that is down, 2 kDim - n with one that is up.
 template <int kDim, CellRule kRule>

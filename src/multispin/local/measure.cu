@@ -32,7 +32,7 @@ struct WalkDivision {
   unsigned pair_blocks;  // blocks for removed and for rewired bonds each
 };
 
-// Disagreeing bonds and up spins of kVec word groups.
+// Unsatisfied bonds and up spins of kVec word groups.
 template <int kDim, int kVec>
 struct Tallies {
   static constexpr int kPlanes = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
@@ -198,7 +198,7 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
 // part of the word groups.
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool negative,
-                                       unsigned long long* disagreeing, unsigned long long* up) {
+                                       unsigned long long* unsatisfied, unsigned long long* up) {
   constexpr int kPlanes = Tallies<kDim, kVec>::kPlanes, kAll = kPlanes + 2;
   static_assert(kWarps <= 4);
   __shared__ std::uint32_t plane[2][kVec][kWarps][kPlanes][32];
@@ -236,7 +236,7 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
     for (unsigned part = 0; part < kParts; ++part) {
       const unsigned long long n = sum[part];
       if (n == 0) continue;
-      atomicAdd((kind == 0 ? disagreeing : up) + (part * kVec + v) * kReplicas + lane,
+      atomicAdd((kind == 0 ? unsatisfied : up) + (part * kVec + v) * kReplicas + lane,
                 negative ? 0ull - n : n);
     }
   }
@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(kThreads)
     walk_rows<kDim, kVec, kParts, kSigned>(g, words, division, tallies);
   }
   const std::size_t replica = which * (kVec * kParts) * kReplicas;
-  add_up<kDim, kVec, kParts>(tallies, removed, m.disagreeing + replica, m.up + replica);
+  add_up<kDim, kVec, kParts>(tallies, removed, m.unsatisfied + replica, m.up + replica);
 }
 
 unsigned blocks_of(std::uint64_t items, unsigned per) {

@@ -28,7 +28,7 @@ struct DeviceMeasurement {
   int vec = 1;
   bool with_signs = false;  // false: all couplings count as 1
   const std::uint32_t* spins = nullptr;
-  unsigned long long* disagreeing = nullptr;  // [graphs * word groups * 32]
+  unsigned long long* unsatisfied = nullptr;  // [graphs * word groups * 32]
   unsigned long long* up = nullptr;           // likewise
 };
 
@@ -47,7 +47,7 @@ struct DeviceChange {
 void launch_change(const DeviceChange& change, const std::uint32_t* spins, std::uint32_t* changed,
                    cudaStream_t stream);
 
-// Adds the number of unsatisfied bonds to disagreeing[word group * 32 + r] and the number of up
+// Adds the number of unsatisfied bonds to unsatisfied[word group * 32 + r] and the number of up
 // spins to up[word group * 32 + r]. Bonds are counted as all lattice bonds, minus the removed ones,
 // plus the rewired ones.
 void launch_measure(const DeviceLattice& g, const DeviceMeasurement& m, cudaStream_t stream);

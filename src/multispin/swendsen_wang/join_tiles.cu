@@ -33,7 +33,7 @@ class Joiner {
     if constexpr (kDim == 1) ahead_[0] = item_.tile + 1 == g_.count ? 0 : item_.tile + 1;
     if constexpr (kDim > 1) {
 #pragma unroll
-      for (int k = 0; k < kDim; ++k) ahead_[k] = item_.at.ahead(g_.along, k);
+      for (int k = 0; k < kDim; ++k) ahead_[k] = item_.at.forward(g_.along, k);
     }
   }
 

@@ -285,7 +285,7 @@ class TileLabeller {
       const std::uint32_t at = item_.at.at[k], tiles = g_.along[k];
       const std::uint32_t behind = item_.tile + tile_stride * (at == 0 ? tiles - 1 : 0u - 1u);
       const std::uint32_t last = item_.at.last[k];
-      const std::uint32_t last_behind = item_.at.last_behind(g_.lattice.extent, k);
+      const std::uint32_t last_behind = item_.at.last_backward(g_.lattice.extent, k);
       tile_stride *= tiles;
       const std::uint32_t* there = item_.mask(run_, behind, k, replica_);
       if (k == 0) {

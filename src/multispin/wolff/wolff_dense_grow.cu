@@ -90,15 +90,15 @@ struct Visit {
     if constexpr (kDim >= 2) {
       using Tile = DenseTile<kDim>;
       const Tile at(g.lattice.extent, g.along, tile);
-      const std::uint32_t left = at.behind(g.along, 0), right = at.ahead(g.along, 0);
-      const unsigned left_last = at.last_behind(g.lattice.extent, 0), last = at.last[0];
+      const std::uint32_t left = at.backward(g.along, 0), right = at.forward(g.along, 0);
+      const unsigned left_last = at.last_backward(g.lattice.extent, 0), last = at.last[0];
       unsigned n = 0;
       f(0, n++, lane * 32, edge(left, 1) + lane, open(0, left) + left_last * 32 + lane, left);
       f(1, n++, lane * 32 + last, edge(right, 0) + lane, open(0, tile) + last * 32 + lane, right);
 #pragma unroll
       for (int k = 1; k < kDim; ++k) {
-        const std::uint32_t low = at.behind(g.along, k), high = at.ahead(g.along, k);
-        const unsigned low_up = at.last_behind(g.lattice.extent, k) * Tile::stride(k);
+        const std::uint32_t low = at.backward(g.along, k), high = at.forward(g.along, k);
+        const unsigned low_up = at.last_backward(g.lattice.extent, k) * Tile::stride(k);
         const unsigned up = at.last[k] * Tile::stride(k);
 #pragma unroll
         for (unsigned face = 0; face < 32 / Tile::length(k); ++face) {
