@@ -31,9 +31,6 @@ thread_local Place3 threadIdx;
 Place3 blockIdx, gridDim;
 const Place3 blockDim{128, 1, 1};
 
-std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(a) * b) >> 32);
-}
 int __popc(unsigned x) { return __builtin_popcount(x); }
 unsigned shuffle_slots[32];
 unsigned __shfl_sync(unsigned, unsigned value, int from) {
