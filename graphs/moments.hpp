@@ -13,7 +13,7 @@ struct GraphMoments {
   double sum_k2 = 0;        // sum over sites of degree^2
 };
 
-// The numbers of one graph.
+// The numbers of one graph; bonds that a bare lattice lacks (graphs/bare.hpp) count.
 GraphMoments moments_of(const Graph& graph);
 // The numbers of a lattice with these bonds rewired or added. O(bonds log bonds).
 GraphMoments moments_of(const Lattice& lattice, std::span<const RewiredBond> rewired);

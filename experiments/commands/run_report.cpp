@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/constants.hpp"
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
@@ -79,9 +80,13 @@ std::vector<std::vector<std::string>> observable_rows(const CheckedRun& run,
     if (!o.symbol.empty()) rows.front().emplace_back(o.symbol);
   }
   for (std::size_t t = 0; t < run.results.size(); ++t) {
-    auto& row = rows.emplace_back(1, fmt::format("{}", run.results[t].temperature));
+    const TemperatureResult& result = run.results[t];
+    auto& row = rows.emplace_back(1, fmt::format("{}", result.temperature));
     for (const ObservableInfo& o : group.observables) {
-      if (!o.symbol.empty()) row.push_back(shown(run.results[t].of(o.name), run.checks[t]));
+      if (o.symbol.empty()) continue;
+      // Sums over clusters may fit in 64 bits at some temperatures only.
+      const bool measured = result.values.contains(o.name);
+      row.push_back(shown(measured ? result.of(o.name) : Value{kNaN, kNaN}, run.checks[t]));
     }
   }
   return rows;
@@ -90,7 +95,8 @@ std::vector<std::vector<std::string>> observable_rows(const CheckedRun& run,
 // The table of a group of observables; empty if the run does not measure them.
 std::string group_table(const CheckedRun& run, const ObservableGroup& group, std::uint32_t q) {
   const std::string_view first = group.observables.front().name;
-  if (group.heading.empty() || !run.results.front().values.contains(first)) return "";
+  const auto has_it = [&](const TemperatureResult& r) { return r.values.contains(first); };
+  if (group.heading.empty() || std::ranges::none_of(run.results, has_it)) return "";
   auto rows = observable_rows(run, group);
   if (!group.slowest.empty()) rows.front().emplace_back(group.slowest_head);
   for (std::size_t t = 0; t < run.results.size() && !group.slowest.empty(); ++t) {

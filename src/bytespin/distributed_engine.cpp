@@ -267,9 +267,10 @@ std::vector<RewiredBond> receive_bonds(const GraphSpec& spec, Transport& transpo
   std::vector<RewiredBond> all;
   bool fits = true;
   for (;;) {
-    const auto some = values_of<RewiredBond>(transport.broadcast(std::vector<std::uint8_t>()));
-    if (some.empty()) break;
+    const std::vector<std::uint8_t> bytes = transport.broadcast(std::vector<std::uint8_t>());
+    if (bytes.empty()) break;
     try {
+      const auto some = values_of<RewiredBond>(bytes);
       const auto own = bonds_of_rank(some, spec, transport.rank(), transport.size());
       if (fits) all.insert(all.end(), own.begin(), own.end());
     } catch (const std::bad_alloc&) {

@@ -90,6 +90,9 @@ bool grows(const EngineLoad& load) {
 double held(const EngineLoad& load, const GraphSizes& s) {
   double bytes = 4 * s.sites * word_groups(load);
   bytes += 8 * s.modified + 4 * s.ends + kGrowing * 16 * (s.rewired + s.removed);
+  if (s.dim > 0 && s.extents.front() < kShortestRow) {
+    bytes += kGrowing * 12 * s.dim * s.sites;  // Layout::narrow
+  }
   if (load.has_interactions) bytes += s.sites;  // signs
   if (load.random_field) bytes += 8 * s.sites;  // masks of sites of field -h
   if (labels(load)) {

@@ -10,7 +10,7 @@
 // Modified cells are grouped by colour and degree. Their neighbours are stored by columns, so that
 // a vector of cells gathers all j-th neighbours at once. The CPU engine lists all cells if rows are
 // shorter than a vector, or if most cells are modified, because updates of rows would mostly be
-// overwritten. Memory in bytes: 8 per lattice row, 8 + 4 k per modified cell of degree k, 16 per
+// overwritten. Memory in bytes: 8 per lattice row, 8 + 4 k per modified cell of degree k, 24 per
 // rewired bond, and 1 per site with couplings.
 //
 // Fields of random sign: at sites with field -h the word holds the inverted spins, and the

@@ -46,12 +46,15 @@ ResultRecord result_record(const MeasuredTask& task, const CheckedRun& run) {
         for (const Symbol& symbol : symbols()) {
           if (is_called(symbol, group.key(one))) column.unit = symbol.unit;
         }
-        column.value.push_back(shown(value->second.value));
-        column.error.push_back(shown(value->second.error));
+        column.value.resize(run.results.size(), kNaN);
+        column.error.resize(run.results.size(), kNaN);
+        column.value[k] = shown(value->second.value);
+        column.error[k] = shown(value->second.error);
         if (const auto tau = result.tau.find(one.name); tau != result.tau.end()) {
           // A lower bound has no error.
           const bool known = std::isfinite(tau->second.error);
-          column.tau.push_back(shown(known ? tau->second.value : kNaN));
+          column.tau.resize(run.results.size(), kNaN);
+          column.tau[k] = shown(known ? tau->second.value : kNaN);
         }
       }
     }

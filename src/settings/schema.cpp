@@ -350,7 +350,7 @@ std::vector<Setting> keys_of_model() {
        .highest = kMaxCoupling / 2,
        .help = "field h of every site (ising)",
        .example = "0.1",
-       .text = [](C c) { return real(c.model.interactions.field); },
+       .text = [](C c) { return real(c.model.interactions.field + 0.0); },  // 0 for -0.0
        .omit_default = true,
        .option_type = "H"},
       {.key = "field_random",

@@ -64,8 +64,9 @@ void check_sums(const TaskData& task, const TaskSpec& spec) {
     unfit(fmt::format("staggered magnetisations are {}, against its configuration",
                       spec.staggered ? "missing" : "present"));
   }
-  const MeasuredRun run = measured_run(spec, static_cast<double>(task.graph.sites),
-                                       static_cast<double>(task.graph.bonds));
+  // At least one bond, because link overlaps of graphs without bonds are stored, too.
+  const double bonds = std::max(1.0, static_cast<double>(task.graph.bonds));
+  const MeasuredRun run = measured_run(spec, static_cast<double>(task.graph.sites), bonds);
   for_each_column(
       [&](const ColumnInfo& column, const auto& series) {
         if (series.empty()) return;

@@ -233,3 +233,16 @@ TEST_CASE("fields and strengths that rounding would change are errors") {
     CHECK(refused.err.find("is too small: rounding to a multiple of 2^-20") != std::string::npos);
   }
 }
+
+TEST_CASE("a run of a graph without bonds is read again") {
+  const Workplace place;
+  place.write("free.edges", "# sites 8\n");
+  const std::string run =
+      "run --graph free.edges --field 0.5 --temperature 2,3 --measure 50 --threads 1 --device cpu "
+      "--json --out t.h5";
+  const json first = answer(place.run(run)), again = answer(place.run(run));
+  CHECK(first["results"] == again["results"]);
+  // Independent spins: <m> = tanh(h / T).
+  const json& m = first["results"][0]["magnetisation"];
+  CHECK(std::fabs(m["value"].get<double>() - std::tanh(0.25)) < 5 * m["error"].get<double>());
+}

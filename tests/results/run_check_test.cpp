@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "src/results/run_estimates.hpp"
 #include "tests/analysis/synthetic.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
@@ -442,4 +444,17 @@ TEST_CASE("a run that is extended is checked as a whole") {
   CHECK(results_of_run(place, line + "20")["results"][0]["status"] == "not-equilibrated");
   CHECK(results_of_run(place, line + "20")["results"][0]["status"] == "not-equilibrated");
   CHECK(results_of_run(place, line + "30")["results"][0]["status"] == "not-equilibrated");
+}
+
+TEST_CASE("columns of results have an entry for every temperature") {
+  TaskData data = made(3, 32, 20, [](auto, int) { return 0.0; });
+  CheckedRun run = checked_run(data);
+  run.results.push_back(run.results.front());
+  run.checks.push_back(run.checks.front());
+  run.results.back().values["improved_m2"] = {0.25, 0.01};  // sums of clusters fit here only
+  const ResultColumn column = result_record(data, run).columns.at("improved_m2");
+  REQUIRE(column.value.size() == 2);
+  CHECK(std::isnan(column.value[0]));
+  CHECK(column.value[1] == 0.25);
+  CHECK(column.error[1] == 0.01);
 }

@@ -160,6 +160,7 @@ void InteractionCudaEngine::measure(Observation& out) {
 
 std::unique_ptr<Engine> make_interaction_cuda_engine(const Graph& graph, const EngineSpec& spec,
                                                      const EngineOptions& options) {
+  check_interaction_updates(spec, options.methods);  // before the device is opened
   return std::make_unique<InteractionCudaEngine>(graph, spec, options);
 }
 

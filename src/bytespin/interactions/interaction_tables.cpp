@@ -11,13 +11,7 @@
 
 namespace rewise::bytespin {
 
-InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec& spec,
-                                     const UpdateMethods& methods)
-    : coupling(tables.slots),
-      temperatures(spec.betas.size()),
-      replicas(spec.replicas),
-      exchange(spec),
-      whole_energies_(spec.model.interactions.energy_unit() == 1) {
+void check_interaction_updates(const EngineSpec& spec, const UpdateMethods& methods) {
   if (spec.cluster == ClusterUpdate::few_cluster) {
     throw Error(ExitCode::usage,
                 "few-cluster updates support the ferromagnet without a field only (wolff and "
@@ -28,6 +22,16 @@ InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec
                 setting_name("wolff_method") + " and " + setting_name("label_method") +
                     " apply to the ferromagnet without a field only (remove them)");
   }
+}
+
+InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec& spec,
+                                     const UpdateMethods& methods)
+    : coupling(tables.slots),
+      temperatures(spec.betas.size()),
+      replicas(spec.replicas),
+      exchange(spec),
+      whole_energies_(spec.model.interactions.energy_unit() == 1) {
+  check_interaction_updates(spec, methods);
   const Graph& graph = tables.graph;
   const Couplings couplings(spec.model, graph);
   StopCheck check;

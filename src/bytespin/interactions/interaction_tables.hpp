@@ -9,9 +9,12 @@
 
 namespace rewise::bytespin {
 
+// Throws Error(usage) for updates and methods that support the ferromagnet only.
+void check_interaction_updates(const EngineSpec& spec, const UpdateMethods& methods);
+
 struct InteractionTables {
-  // `tables` must outlive the object. Throws Error(usage) for updates and methods that support the
-  // ferromagnet only, and for couplings that are too large.
+  // `tables` must outlive the object. Throws as check_interaction_updates(), and Error(usage) for
+  // couplings that are too large.
   InteractionTables(const GraphTables& tables, const EngineSpec& spec,
                     const UpdateMethods& methods);
 
