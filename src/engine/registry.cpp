@@ -153,9 +153,9 @@ bool has(EngineKind engine, Update update) {
 bool has(EngineKind engine, const Model& model) {
   const EngineModels own = traits(engine).models;
   if (model == Model{} || own == EngineModels::all) return true;
-  const Interactions& of = model.interactions;
-  return own == EngineModels::unit_couplings && !model.is_potts() && of.has_unit_couplings() &&
-         of.fields_have_one_magnitude();
+  const Interactions& interactions = model.interactions;
+  return own == EngineModels::unit_couplings && !model.is_potts() &&
+         interactions.has_unit_couplings() && interactions.fields_have_one_magnitude();
 }
 
 bool has_cluster_updates(EngineKind engine) {

@@ -80,11 +80,11 @@ std::vector<Outcome> gather_outcomes(Transport& transport, std::string_view part
   std::vector<Outcome> all;
   for (const auto& bytes : transport.gather(report.bytes)) {
     std::vector<char> words;
-    Outcome& of = all.emplace_back();
+    Outcome& outcome = all.emplace_back();
     ByteReader reader(bytes);
-    reader(of.code)(words)(of.result);
-    if (of.code != ExitCode::done) {
-      of.error =
+    reader(outcome.code)(words)(outcome.result);
+    if (outcome.code != ExitCode::done) {
+      outcome.error =
           fmt::format("rank {}: {}", all.size() - 1, std::string(words.begin(), words.end()));
     }
   }
@@ -150,8 +150,8 @@ void save_together(Transport& transport, const Subdomain& subdomain, std::uint64
     if (!write) throw Error(ExitCode::internal, "no writer of files was given");
     write(fmt::format("{}.{}", name, transport.rank()), bytes);
   });
-  for (const Outcome& of : all) {
-    if (of.code != ExitCode::done) throw Error(of.code, of.error);
+  for (const Outcome& outcome : all) {
+    if (outcome.code != ExitCode::done) throw Error(outcome.code, outcome.error);
   }
 }
 

@@ -200,8 +200,8 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
     colour_base[0] = colour_base[1] = kGuard;
     words = round_up(sites) + 2 * std::uint64_t{kGuard};
   }
-  const Interactions& of = model.interactions;
-  if (!of.has_unit_couplings() || !of.fields_have_one_magnitude()) {
+  const Interactions& interactions = model.interactions;
+  if (!interactions.has_unit_couplings() || !interactions.fields_have_one_magnitude()) {
     throw Error(
         ExitCode::internal,
         "the multispin engine supports couplings 1 and -1 and fields of one magnitude only");

@@ -6,14 +6,15 @@ namespace rewise {
 // of the lattice bonds from -1 to 1. J of a shortcut becomes 1 if it joins different colours, else
 // -1. If moved ends are at sites of any colour, J = -1 has probability 1/2.
 ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
-  const Interactions& of = config.model.interactions;
+  const Interactions& interactions = config.model.interactions;
   ShortcutCouplings shortcuts;
-  shortcuts.strength = of.shortcut_strength;
-  shortcuts.gaussian = of.couplings == CouplingKind::gaussian;
-  if (of.couplings == CouplingKind::plus_minus) shortcuts.negative = of.negative_fraction;
-  if (of.couplings == CouplingKind::antiferromagnet) {
+  shortcuts.strength = interactions.shortcut_strength;
+  shortcuts.gaussian = interactions.couplings == CouplingKind::gaussian;
+  if (interactions.couplings == CouplingKind::plus_minus)
+    shortcuts.negative = interactions.negative_fraction;
+  if (interactions.couplings == CouplingKind::antiferromagnet) {
     const bool any = parity_of(config.rule) == Parity::any;
-    shortcuts.negative = of.on_shortcuts ? 1 : any ? 0.5 : 0;
+    shortcuts.negative = interactions.on_shortcuts ? 1 : any ? 0.5 : 0;
   }
   return shortcuts;
 }
@@ -23,9 +24,10 @@ bool some_negative(const ShortcutCouplings& couplings) {
 }
 
 bool is_frustrated(const StudyConfig& config) {
-  const Interactions& of = config.model.interactions;
-  if (of.has_field() || of.couplings == CouplingKind::file) return true;
-  if (of.couplings == CouplingKind::plus_minus && !of.on_shortcuts && of.negative_fraction > 0)
+  const Interactions& interactions = config.model.interactions;
+  if (interactions.has_field() || interactions.couplings == CouplingKind::file) return true;
+  if (interactions.couplings == CouplingKind::plus_minus && !interactions.on_shortcuts &&
+      interactions.negative_fraction > 0)
     return true;
   return some_negative(shortcut_couplings(config));
 }

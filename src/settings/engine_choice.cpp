@@ -166,10 +166,12 @@ void check_model(EngineKind engine, const Model& model, const std::string& origi
 
 void check_compares_schedules(const Model& model, const std::string& origin,
                               const std::string& advice) {
-  const Interactions& of = model.interactions;
-  const bool orders = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
-  const bool of_file = of.couplings == CouplingKind::file;  // the couplings are not read yet
-  if (model.is_ferromagnet() || ((orders || of_file) && !of.has_field())) return;
+  const Interactions& interactions = model.interactions;
+  const bool orders =
+      interactions.couplings == CouplingKind::ferromagnet && interactions.shortcut_strength > 0;
+  const bool of_file =
+      interactions.couplings == CouplingKind::file;  // the couplings are not read yet
+  if (model.is_ferromagnet() || ((orders || of_file) && !interactions.has_field())) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
                           "parameter of {} ({})",
@@ -191,19 +193,19 @@ void check_compares_schedules(const Graph& graph, const std::string& origin,
 }
 
 void check_shortcut_couplings(const Model& model, double p, const SettingNames& names) {
-  const Interactions& of = model.interactions;
-  if (of.on_shortcuts && p == 0) {
+  const Interactions& interactions = model.interactions;
+  if (interactions.on_shortcuts && p == 0) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: a lattice with p = 0 has no shortcuts, so that all its couplings "
                             "are 1 (give p > 0, or couplings on all bonds)",
                             names.origin("on")));
   }
-  if (of.on_shortcuts && of.couplings == CouplingKind::ferromagnet) {
+  if (interactions.on_shortcuts && interactions.couplings == CouplingKind::ferromagnet) {
     throw Error(ExitCode::usage,
                 fmt::format("{}: requires {}", names.origin("on"),
                             names.with("couplings", {"antiferromagnet", "pm", "gaussian"})));
   }
-  if (of.shortcut_strength != 1 && p == 0) {
+  if (interactions.shortcut_strength != 1 && p == 0) {
     throw Error(ExitCode::usage, fmt::format("{}: a lattice with p = 0 has no shortcuts (give p > "
                                              "0)",
                                              names.origin("shortcut_strength")));
@@ -211,10 +213,10 @@ void check_shortcut_couplings(const Model& model, double p, const SettingNames& 
 }
 
 void check_rounded_numbers(const Model& model, const SettingNames& names) {
-  const Interactions& of = model.interactions;
-  for (const auto& [key, value] : {std::pair{"field", of.field},
-                                   {"field_width", of.field_width},
-                                   {"shortcut_strength", of.shortcut_strength}}) {
+  const Interactions& interactions = model.interactions;
+  for (const auto& [key, value] : {std::pair{"field", interactions.field},
+                                   {"field_width", interactions.field_width},
+                                   {"shortcut_strength", interactions.shortcut_strength}}) {
     const double rounded = kFixedUnit * nearest_fixed(value);
     if (std::abs(rounded - value) <= 0.01 * std::abs(value)) continue;
     throw Error(ExitCode::usage,

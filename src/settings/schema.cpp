@@ -321,9 +321,10 @@ std::vector<Setting> keys_of_model() {
        .example = "0.3",
        .text =
            [](C c) {
-             const Interactions& of = c.model.interactions;
-             return of.couplings == CouplingKind::plus_minus ? real(of.negative_fraction)
-                                                             : std::string();
+             const Interactions& interactions = c.model.interactions;
+             return interactions.couplings == CouplingKind::plus_minus
+                        ? real(interactions.negative_fraction)
+                        : std::string();
            },
        .option_type = "X"},
       {.key = "shortcut_strength",
@@ -369,8 +370,9 @@ std::vector<Setting> keys_of_model() {
        .example = "0.5",
        .text =
            [](C c) {
-             const Interactions& of = c.model.interactions;
-             return of.random_field == RandomField::none ? std::string() : real(of.field_width);
+             const Interactions& interactions = c.model.interactions;
+             return interactions.random_field == RandomField::none ? std::string()
+                                                                   : real(interactions.field_width);
            },
        .option_type = "H"},
   };

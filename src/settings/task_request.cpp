@@ -13,6 +13,15 @@ namespace rewise {
 namespace {
 
 void check_few_cluster(const TaskRequest& request, const SettingNames& names) {
+  if (request.few_cluster_flip) {
+    const Setting& known = setting("sampling.few_cluster_flip");
+    const double flip = *request.few_cluster_flip;
+    if (!(flip >= known.lowest && flip <= known.highest)) {
+      throw Error(ExitCode::usage,
+                  fmt::format("{}: {} is out of range ({}..{})", names.origin("few_cluster_flip"),
+                              flip, known.lowest, known.highest));
+    }
+  }
   if (request.updates.cluster == ClusterUpdate::few_cluster) return;
   if (!request.few_cluster_tile && !request.few_cluster_flip) return;
   const auto& cluster = request.updates.cluster;

@@ -112,7 +112,7 @@ TEST_CASE("invalid Potts and few-cluster input gives one line of error and statu
       {run + "--model potts --q 256", "--q"},
       {run + "--cluster few-cluster --engine multispin", "no few-cluster updates"},
       {run + "--few-cluster-tile 4", "requires --cluster few-cluster"},
-      {run + "--cluster few-cluster --few-cluster-flip 1", "flip probability 1"},
+      {run + "--cluster few-cluster --few-cluster-flip 1", "--few-cluster-flip: 1 is out of range"},
       {run + "--cluster few-cluster --few-cluster-flip often", "'often'"},
       {"tune --model potts --q 3 --size 8 --p 0.1", "--temperature is missing"},
       {"decorrelate --size 8 --temperature 1 --q 5", "model potts"}};

@@ -40,9 +40,10 @@ GrowthStep more_graphs(const StudyConfig& config, const GlassTc& glass,
 
 std::string why_no_glass_crossings(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "crossings of overlaps require Ising spins";
-  const Interactions& of = config.model.interactions;
-  const bool one_sign = of.couplings == CouplingKind::ferromagnet && of.shortcut_strength > 0;
-  if (of.has_field()) {
+  const Interactions& interactions = config.model.interactions;
+  const bool one_sign =
+      interactions.couplings == CouplingKind::ferromagnet && interactions.shortcut_strength > 0;
+  if (interactions.has_field()) {
     return one_sign ? "a field removes the transition of a ferromagnet (sweep gives averages)"
                     : "with a field, overlaps do not vanish above T_SG";
   }
@@ -53,12 +54,13 @@ std::string why_no_glass_crossings(const StudyConfig& config) {
            "shortcuts), so that the spins freeze without magnetic order; for other couplings of "
            "both signs, sweep prints the crossings";
   }
-  const bool lattice_varies = !of.on_shortcuts && of.couplings != CouplingKind::antiferromagnet;
+  const bool lattice_varies =
+      !interactions.on_shortcuts && interactions.couplings != CouplingKind::antiferromagnet;
   for (const double p : config.p) {
     if (p > 0) continue;
     if (!lattice_varies) return "p = 0 is the ferromagnet of the lattice, which has no spin glass";
     if (config.dim() < 3) return "p = 0 has no transition above T = 0 in one and two dimensions";
-    if (config.dim() > 3 || of.couplings != CouplingKind::plus_minus) {
+    if (config.dim() > 3 || interactions.couplings != CouplingKind::plus_minus) {
       return "at p = 0 the program has exponents for couplings = \"pm\" in three dimensions only; "
              "sweep prints the crossings";
     }

@@ -501,14 +501,15 @@ void decide_last(TreeSearchState& search, const TreeRoot& root) {
 
 std::string why_no_tree(const StudyConfig& config) {
   if (config.model.kind != ModelKind::ising) return "it requires Ising spins";
-  const Interactions& of = config.model.interactions;
-  if (of.has_field()) return "it requires spins without a field";
-  const bool uniform = of.couplings == CouplingKind::ferromagnet ||
-                       (of.couplings == CouplingKind::antiferromagnet && !of.on_shortcuts);
-  if (!uniform && !of.on_shortcuts) {
+  const Interactions& interactions = config.model.interactions;
+  if (interactions.has_field()) return "it requires spins without a field";
+  const bool uniform =
+      interactions.couplings == CouplingKind::ferromagnet ||
+      (interactions.couplings == CouplingKind::antiferromagnet && !interactions.on_shortcuts);
+  if (!uniform && !interactions.on_shortcuts) {
     return fmt::format("it requires lattice bonds with J = 1 (give on = \"shortcuts\")");
   }
-  if (of.shortcut_strength == 0) return "shortcuts have J = 0";
+  if (interactions.shortcut_strength == 0) return "shortcuts have J = 0";
   if (base_rule(config.rule) == Rule::swap) {
     if (config.dim() == 1) return "rule swap in one dimension keeps two bonds per site: Tc = 0";
     const ShortcutCouplings shortcuts = shortcut_couplings(config);
