@@ -318,7 +318,7 @@ def test_tune_has_the_default_seed_of_simulate(monkeypatch, graph, more, seed):
     monkeypatch.setattr("rewise.tuning.call", lambda given, progress: words.extend(given) or
                         '{"settings": [{}]}')
     rw.tune(graph, 2.5, **more)
-    assert words[words.index("--seed") + 1] == seed
+    assert words[words.index("--seed") + 1] == str(seed)
 
 
 def test_the_package_shows_its_own_names():

@@ -91,7 +91,7 @@ TEST_CASE("tune: tau equals that of a plain run, for any spacing") {
                   {{1, 1}, ClusterUpdate::wolff}};
   s.rules.z = std::numeric_limits<double>::infinity();
   s.rules.enough = 0.02;
-  s.budget = 2;
+  s.budget = 4;  // enough for 64 samples on a busy machine, from which the spacing follows
   const TuneResult result = tune(s, StopToken(), {});
   for (const TuneRow& row : result.rows) {
     TaskSpec spec = s.spec;
