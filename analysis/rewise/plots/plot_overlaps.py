@@ -13,7 +13,7 @@ from ..series import jackknife, mean_and_error
 KEYS = ("couplings", "on", "negative", "shortcut_strength", "coupling_seed", "field",
         "field_random", "field_width")
 
-# What the overlaps show, as OverlapCrossings in src/search/glass_tc.hpp.
+# What the overlaps show, as OverlapCrossings in src/search/sweep/overlap_crossings.hpp.
 GLASS = "glass"          # couplings of all bonds have mean 0: the spins freeze, m does not order
 ANY_ORDER = "any order"  # other couplings of both signs: m may order, too
 
@@ -120,7 +120,7 @@ def is_glass(point):
 
 
 # Exponents x of N^x <q^2>, whose curves cross at T_SG, with the names of their crossings in a
-# summary (src/search/overlap_crossings.cpp). With shortcuts: mean field. The cubic lattice:
+# summary (src/search/sweep/overlap_crossings.cpp). With shortcuts: mean field. The cubic lattice:
 # x = (1 + eta)/3, eta = -0.3900 (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
 MEAN_FIELD, CUBIC = ("scaled_overlap", 2 / 3, "2/3"), ("cubic_overlap", 0.6100 / 3, "0.203")
 
