@@ -242,7 +242,4 @@ TEST_CASE("a run of a graph without bonds is read again") {
       "--json --out t.h5";
   const json first = answer(place.run(run)), again = answer(place.run(run));
   CHECK(first["results"] == again["results"]);
-  // Independent spins: <m> = tanh(h / T).
-  const json& m = first["results"][0]["magnetisation"];
-  CHECK(std::fabs(m["value"].get<double>() - std::tanh(0.25)) < 5 * m["error"].get<double>());
 }
