@@ -74,7 +74,7 @@ def warn(notes, category=RuntimeWarning):
 # Options of the program without an argument of this package, those with another name, and kinds of
 # values of options that no key of a study has (the others: _core.options()).
 _PROGRAM_ONLY = ("bare", "checkpoint", "dry-run", "help", "json", "mpi", "no-plots",
-                 "preset", "recompute-damaged", "share-ranks", "share-route", "tile")
+                 "preset", "recompute-damaged", "share-ranks", "share-route")
 _RENAMED = {"candidates": "schedules", "couplings-on": "on", "graph-seed": "seed of rewire()"}
 _OTHER_KINDS = {"label-method": "text", "overwrite": "truth", "start": "text",
                 "wolff-method": "text"}

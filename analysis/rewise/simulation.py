@@ -28,6 +28,9 @@ Start = str | np.ndarray
 # Limit of the cycles of equilibrate="auto". The last window within it ends at cycle 102400.
 MOST_AUTO = 1 << 17
 MOST_SITES = 2**32 - 1  # of a Graph
+# Arguments for which None means the default of the program.
+_OPTIONAL = ("q", "cluster", "staggered", "out", "wolff_method", "label_method", "tile",
+             "few_cluster_tile", "few_cluster_flip")
 
 
 def _settings(graph, temperature, self=None, equilibrate=None, progress=None, **given):
@@ -38,22 +41,24 @@ def _settings(graph, temperature, self=None, equilibrate=None, progress=None, **
     if given["seed"] is None:
         given["seed"] = default_seed(graph)
     for name, value in given.items():
-        if name in ("exchange", "houdayer"):
+        if value is None and name in _OPTIONAL:
+            continue
+        if name in ("exchange", "houdayer", "staggered"):
             settings[name] = arguments.truth(name, value)
         elif name == "threads":
             settings[name] = arguments.integer(name, value, 0, 4096)
-        elif name == "q" and value is None:
-            continue
-        elif name in ("q", "replicas", "seed", "measure", "every"):
-            settings[name] = arguments.integer(name, value, 0 if name in ("q", "seed") else 1)
-        elif name == "staggered":
-            settings[name] = None if value is None else arguments.truth(name, value)
+        elif name in ("replicas", "measure", "every"):
+            settings[name] = arguments.integer(name, value, 1)
+        elif name in ("q", "seed", "few_cluster_tile"):
+            settings[name] = arguments.integer(name, value)
+        elif name == "few_cluster_flip":
+            settings[name] = arguments.real(name, value)
+        elif name == "tile":
+            settings[name] = str(arguments.integer(name, value))
         elif name == "start" and not isinstance(value, str):
             settings |= {name: "given", "start_spins": value}
         elif name == "out":
-            settings[name] = "" if value is None else arguments.path(name, value)
-        elif value is None and name in ("cluster", "wolff_method", "label_method"):
-            settings[name] = ""
+            settings[name] = arguments.path(name, value)
         else:
             settings[name] = arguments.text(name, value)
     if (engine := _core.engines().get(settings["engine"])) is not None:
@@ -148,6 +153,8 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
              cluster: str | None = None, start: Start = "mixed", seed: int | None = None,
              engine: str = "auto", device: str = "auto", threads: int = 0,
              wolff_method: str | None = None, label_method: str | None = None,
+             tile: int | None = None, few_cluster_tile: int | None = None,
+             few_cluster_flip: float | None = None,
              couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
              on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
              coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,
@@ -195,6 +202,10 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
     wolff_method, label_method: how the bytespin engine grows Wolff clusters ("frontier", "ccl"; on
         CUDA also "frontier-local", "persistent") and labels those of Swendsen-Wang ("fast", and the
         methods that `rewise run --help` lists). None: the fastest. Results do not depend on them.
+    tile: edge of the tiles of label methods that have tiles, 4..64; None: about 256 sites per tile.
+    few_cluster_tile, few_cluster_flip: for cluster="few-cluster": edge of the tiles, each of which
+        draws one seed (0 or None: a few tiles), and the probability with which a cluster is flipped
+        (below 1; None: 0.9).
     couplings: J of the bonds: "ferromagnet", "antiferromagnet", "pm" (1 or -1), "gaussian", "file"
         (graph.weights), or an array [bonds] in the order of graph.edges.
     field: h of the sites: a number, an array [sites] in the order of their numbers (on a lattice
@@ -239,7 +250,7 @@ def simulate(graph: Graph, temperature: Temperatures, *, schedule: str = "1:1",
 
 
 def _simulate_auto(core, settings, progress):
-    if settings["out"]:
+    if "out" in settings:
         raise UsageError("out: requires a fixed number of cycles to equilibrate, not 'auto'")
     if settings["start"] != "mixed" or settings["replicas"] < 4:  # spins are "given"
         raise UsageError("equilibrate: 'auto' requires at least two replicas of each start "
@@ -320,6 +331,8 @@ class Simulation:
                  cluster: str | None = None, start: Start = "mixed", seed: int | None = None,
                  engine: str = "auto", device: str = "auto", threads: int = 0,
                  wolff_method: str | None = None, label_method: str | None = None,
+                 tile: int | None = None, few_cluster_tile: int | None = None,
+                 few_cluster_flip: float | None = None,
                  couplings: str | arguments.Numbers = "ferromagnet", field: arguments.Reals = 0.0,
                  on: str = "all", negative: float = 0.5, shortcut_strength: float = 1.0,
                  coupling_seed: int = 0, field_random: str = "none", field_width: float = 1.0,

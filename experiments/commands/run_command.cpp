@@ -130,8 +130,7 @@ Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRunOp
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec,
                   bool tunes) {
   if (engine.devices.empty()) {
-    const std::string why = why_no_methods(spec.engine, engine.methods, engine.device >= 0);
-    if (!why.empty()) throw Error(ExitCode::usage, why);
+    check_methods(spec.engine, engine);
     return;
   }
   if (spec.imported != nullptr && spec.imported->lattice().dim == 0) {

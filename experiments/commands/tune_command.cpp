@@ -231,9 +231,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
   setting.options.methods =
       methods(options, spec.engine, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
-  const std::string why =
-      why_no_methods(spec.engine, setting.options.methods, setting.options.device >= 0);
-  if (!why.empty()) throw Error(ExitCode::usage, why);
+  check_methods(spec.engine, setting.options);
   spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)

@@ -41,25 +41,6 @@ void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32
   }
 }
 
-}  // namespace
-
-void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options) {
-  check_spec(spec);
-  if (spec.model != Model{}) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("model '{}': the bitlattice engine supports ising only (use the bytespin "
-                    "engine)",
-                    to_string(spec.model)));
-  }
-  if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
-                                             options.threads));
-  }
-}
-
-namespace {
-
 void check_memory(const std::string& device, const Layout& layout, std::size_t replicas,
                   std::uint64_t need, std::uint64_t free) {
   require_memory(device, fmt::format("{} sites x {} replicas", layout.sites(), replicas), need,

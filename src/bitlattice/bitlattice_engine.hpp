@@ -13,9 +13,6 @@
 
 namespace rewise::bitlattice {
 
-// Throws Error(usage) for anything that the engine does not support.
-void check_bitlattice_spec(const EngineSpec& spec, const EngineOptions& options);
-
 // Throws Error(device) if this many replicas do not fit into the memory of the machine, or of a
 // CUDA device, which becomes current.
 void check_machine_memory(const Layout& layout, std::size_t replicas);

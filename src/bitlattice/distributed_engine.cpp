@@ -132,7 +132,7 @@ std::unique_ptr<Engine> make_distributed_bitlattice_engine(
     Transport& transport, const std::vector<std::uint32_t>& extents, const EngineSpec& spec,
     const EngineOptions& options) {
   Layout::make(extents);
-  check_bitlattice_spec(spec, options);
+  check_spec(EngineKind::bitlattice, spec);
   check_subdomains(extents, transport.size());
   return std::make_unique<DistributedEngine>(transport,
                                              SlabSpec{extents, spec, options.device >= 0}, options);
@@ -141,7 +141,7 @@ std::unique_ptr<Engine> make_distributed_bitlattice_engine(
 std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
                                              const EngineSpec& spec, const EngineOptions& options) {
   Layout::make(extents);
-  check_bitlattice_spec(spec, options);
+  check_spec(EngineKind::bitlattice, spec);
   check_subdomains(extents, static_cast<int>(options.devices.size()));
   const auto maker_of = [&](Transport& transport) -> SubdomainMaker {
     EngineOptions own;

@@ -27,7 +27,7 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
                                                const EngineSpec& spec,
                                                const EngineOptions& options) {
   const bitlattice::Layout layout = bitlattice::Layout::make(extents);
-  bitlattice::check_bitlattice_spec(spec, options);
+  check_spec(EngineKind::bitlattice, spec);
   if (!options.devices.empty()) return make_bitlattice_team(extents, spec, options);
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)

@@ -421,7 +421,7 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
 
 void check_shared(const Graph& graph, const EngineSpec& spec, const EngineOptions& options,
                   int ranks) {
-  check_spec(graph, spec);
+  check_spec(EngineKind::bytespin, spec, graph);
   if (has_interactions(spec)) {
     throw Error(ExitCode::usage,
                 "ranks cannot share replicas with couplings, fields or replica exchange");

@@ -1,8 +1,6 @@
 // How the bytespin engine is made, and its estimates of memory and time.
 #include "src/engine/factory.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "src/base/error.hpp"
@@ -20,13 +18,7 @@ namespace rewise {
 
 std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options) {
-  check_spec(graph, spec);
-  const UpdateMethods& methods = options.methods;
-  tile_edge(methods.label, graph.lattice().dim, methods.label_tile);
-  if (options.threads < 0) {
-    throw Error(ExitCode::usage, fmt::format("{} threads: out of range (0 or more; 0 = all cores)",
-                                             options.threads));
-  }
+  check_spec(EngineKind::bytespin, spec, graph);
   const bool interacting = bytespin::has_interactions(spec), several = !options.devices.empty();
   if (interacting && several) {
     throw Error(
@@ -44,9 +36,6 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
 #endif
   }
   if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);
-  if (const std::string why = bytespin::kMethods.why_not(methods, false, false); !why.empty()) {
-    throw Error(ExitCode::usage, why);
-  }
   if (interacting) return bytespin::make_interaction_engine(graph, spec, options);
   return std::make_unique<bytespin::CpuEngine>(graph, spec, options);
 }

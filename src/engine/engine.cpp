@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "src/base/error.hpp"
@@ -90,12 +89,6 @@ bool may_have(const ColumnInfo& column, const MeasuredRun& run) {
   return true;
 }
 
-void check_spec(const Graph& graph, const EngineSpec& spec) {
-  if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
-  check_spec(spec);
-  if (spec.staggered) check_staggered(spec.model, &graph);
-}
-
 void check_houdayer(const Model& model, std::uint64_t replicas, const std::string& origin) {
   const auto fail = [&](std::string_view what) {
     throw Error(ExitCode::usage, fmt::format("{}: Houdayer moves require {}", origin, what));
@@ -119,30 +112,6 @@ void check_staggered(const Model& model, const Graph* graph) {
   }
   if (graph != nullptr && !graph->has_sublattices()) {
     fail("a graph of two sublattices (this one has cycles of odd length)");
-  }
-}
-
-void check_spec(const EngineSpec& spec) {
-  if (spec.betas.empty()) throw Error(ExitCode::usage, "no temperature is given (at least one)");
-  for (const double beta : spec.betas) {
-    if (!(beta > 0) || !std::isfinite(beta)) {
-      throw Error(ExitCode::usage,
-                  fmt::format("temperature {} is out of range (finite and > 0)", 1 / beta));
-    }
-  }
-  if (spec.replicas == 0) throw Error(ExitCode::usage, "replicas 0 is out of range (1 or more)");
-  if (std::uint64_t{spec.replicas} * spec.betas.size() >= (1u << 24)) {
-    throw Error(ExitCode::usage,
-                fmt::format("{} temperatures x {} replicas are too many for one task (below 2^24)",
-                            spec.betas.size(), spec.replicas));
-  }
-  spec.model.check();
-  if (spec.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
-  if (spec.staggered) check_staggered(spec.model, nullptr);
-  if (!(spec.few_cluster.flip >= 1e-6 && spec.few_cluster.flip <= 1 - 1e-6)) {
-    throw Error(ExitCode::usage,
-                fmt::format("few-cluster flip probability {} is out of range (1e-06..0.999999)",
-                            spec.few_cluster.flip));
   }
 }
 

@@ -192,9 +192,6 @@ class Engine {
   virtual WorkCounters work() const = 0;
 };
 
-// Checks betas, replicas, q and sizes against the limits of all engines; throws Error(usage).
-void check_spec(const Graph& graph, const EngineSpec& spec);
-void check_spec(const EngineSpec& spec);
 // Throws Error(usage) if a model has no Houdayer moves (src/model/partners.hpp), or if a
 // temperature has too few replicas.
 void check_houdayer(const Model& model, std::uint64_t replicas, const std::string& origin);

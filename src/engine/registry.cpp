@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <ranges>
 
@@ -156,6 +157,66 @@ bool has(EngineKind engine, const Model& model) {
   const Interactions& interactions = model.interactions;
   return own == EngineModels::unit_couplings && !model.is_potts() &&
          interactions.has_unit_couplings() && interactions.fields_have_one_magnitude();
+}
+
+void check_model(EngineKind engine, const Model& model, std::string_view origin) {
+  if (has(engine, model)) return;
+  const auto other = [&](const EngineTraits& one) { return has(one.kind, model); };
+  throw Error(ExitCode::usage,
+              fmt::format("{}: the {} engine does not support {} (use {})", origin,
+                          to_string(engine), to_string(model), engines_with(other)));
+}
+
+void check_cluster(EngineKind engine, ClusterUpdate cluster, const Model& model,
+                   std::string_view origin) {
+  if (has(engine, cluster)) return;
+  const auto other = [&](const EngineTraits& one) {
+    return has(one.kind, model) && has(one.kind, cluster);
+  };
+  throw Error(ExitCode::usage,
+              fmt::format("{}: the {} engine has no {} updates (use {})", origin, to_string(engine),
+                          to_string(cluster), engines_with(other)));
+}
+
+void check_replicas(EngineKind engine, std::uint64_t replicas, std::string_view origin) {
+  const std::uint64_t word = traits(engine).replica_multiple;
+  if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
+  const auto any_number = [](const EngineTraits& other) {
+    return other.studies && other.replica_multiple == 1;
+  };
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{}: {} is not a multiple of {} (next: {}; the {} engine supports any "
+                  "number)",
+                  origin, replicas, word, replicas / word * word + word, engines_with(any_number)));
+}
+
+void check_spec(EngineKind engine, const EngineSpec& spec) {
+  if (spec.betas.empty()) throw Error(ExitCode::usage, "no temperature is given (at least one)");
+  for (const double beta : spec.betas) {
+    if (!(beta > 0) || !std::isfinite(beta)) {
+      throw Error(ExitCode::usage,
+                  fmt::format("temperature {} is out of range (finite and > 0)", 1 / beta));
+    }
+  }
+  if (spec.replicas == 0) throw Error(ExitCode::usage, "replicas 0 is out of range (1 or more)");
+  if (std::uint64_t{spec.replicas} * spec.betas.size() >= (1u << 24)) {
+    throw Error(ExitCode::usage,
+                fmt::format("{} temperatures x {} replicas are too many for one task (below 2^24)",
+                            spec.betas.size(), spec.replicas));
+  }
+  spec.model.check();
+  check_model(engine, spec.model, "model");
+  if (has_cluster_updates(engine)) check_cluster(engine, spec.cluster, spec.model, "cluster");
+  check_replicas(engine, spec.replicas, "replicas");
+  if (spec.houdayer) check_houdayer(spec.model, spec.replicas, "houdayer");
+  if (spec.staggered) check_staggered(spec.model, nullptr);
+}
+
+void check_spec(EngineKind engine, const EngineSpec& spec, const Graph& graph) {
+  if (graph.sites() == 0) throw Error(ExitCode::data, "the graph has no sites");
+  check_spec(engine, spec);
+  if (spec.staggered) check_staggered(spec.model, &graph);
 }
 
 bool has_cluster_updates(EngineKind engine) {

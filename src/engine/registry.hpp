@@ -89,6 +89,18 @@ GivenUpdates parse_updates(std::string_view text, std::string_view origin, bool 
 bool has(EngineKind engine, Update update);
 bool has_cluster_updates(EngineKind engine);
 bool has(EngineKind engine, const Model& model);
+
+// Throw Error(usage), which begins with `origin`, if the engine does not support the model, the
+// cluster update of a model, or the number of replicas per temperature. They name an engine that
+// does.
+void check_model(EngineKind engine, const Model& model, std::string_view origin);
+void check_cluster(EngineKind engine, ClusterUpdate cluster, const Model& model,
+                   std::string_view origin);
+void check_replicas(EngineKind engine, std::uint64_t replicas, std::string_view origin);
+// All of these, and the limits of all engines on betas, replicas and q. Throws Error(usage).
+void check_spec(EngineKind engine, const EngineSpec& spec);
+void check_spec(EngineKind engine, const EngineSpec& spec, const Graph& graph);
+
 // For messages and --help: names of all local rules, all updates, and the names of given updates.
 std::string local_updates();
 std::span<const Update> all_updates();

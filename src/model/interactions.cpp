@@ -109,13 +109,13 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
   out.couplings = static_cast<CouplingKind>(words.choice("couplings", kCouplings, "couplings"));
   out.on_shortcuts = words.choice("on", kOn, "set of bonds") == 1;
   out.negative_fraction = words.number("negative", out.negative_fraction, 0, 1);
-  out.shortcut_strength =
-      words.number("shortcut_strength", out.shortcut_strength, -kMaxCoupling / 8, kMaxCoupling / 8);
+  out.shortcut_strength = words.number("shortcut_strength", out.shortcut_strength,
+                                       -kMaxShortcutStrength, kMaxShortcutStrength);
   out.seed = words.whole("coupling_seed");
-  out.field = words.number("field", out.field, -kMaxCoupling / 2, kMaxCoupling / 2);
+  out.field = words.number("field", out.field, -kMaxField, kMaxField);
   out.random_field =
       static_cast<RandomField>(words.choice("field_random", kRandomFields, "random field"));
-  out.field_width = words.number("field_width", out.field_width, 0, kMaxCoupling / 16);
+  out.field_width = words.number("field_width", out.field_width, 0, kMaxFieldWidth);
 
   const bool random = out.random_field != RandomField::none;
   words.needs("negative", out.couplings == CouplingKind::plus_minus, "couplings = \"pm\"");

@@ -21,6 +21,10 @@ enum class CouplingKind {
 };
 enum class RandomField { none, plus_minus, gaussian };
 
+// Largest magnitudes of a user's settings. Their sums and products stay below kMaxCoupling.
+inline constexpr double kMaxShortcutStrength = kMaxCoupling / 8, kMaxField = kMaxCoupling / 2,
+                        kMaxFieldWidth = kMaxCoupling / 16;
+
 struct Interactions {
   CouplingKind couplings = CouplingKind::ferromagnet;
   bool on_shortcuts = false;       // couplings apply to shortcuts only; lattice bonds have J = 1

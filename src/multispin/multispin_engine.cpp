@@ -12,27 +12,7 @@ namespace rewise::multispin {
 namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
-  check_spec(graph, spec);
-  if (!has(EngineKind::multispin, spec.model)) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("the multispin engine does not support {}: it has Ising spins, "
-                    "couplings 1 and -1 and a field of one magnitude (use the bytespin engine)",
-                    to_string(spec.model)));
-  }
-  if (spec.cluster == ClusterUpdate::few_cluster) {
-    throw Error(ExitCode::usage,
-                fmt::format("the multispin engine has no cluster update '{}' (allowed: wolff, "
-                            "swendsen-wang; or use the bytespin engine)",
-                            to_string(spec.cluster)));
-  }
-  if (spec.replicas % kReplicas != 0) {
-    throw Error(
-        ExitCode::usage,
-        fmt::format("replicas: {} is not a multiple of 32, which the multispin engine requires "
-                    "(next: {})",
-                    spec.replicas, (spec.replicas / kReplicas + 1) * kReplicas));
-  }
+  check_spec(EngineKind::multispin, spec, graph);
   if (graph.sites() >= (1ull << 31) - 64) {
     throw Error(ExitCode::usage,
                 fmt::format("{} sites are too many for the multispin engine (below 2^31 - 64)",

@@ -63,6 +63,7 @@ EngineOptions engine_options(const TaskSpec& spec, const Settings& settings, dou
   const DeviceChoice device =
       choose_device(settings.device, spec.engine, "device", cpu_seconds, Teams::allowed);
   device.devices.front().choose(options);
+  check_methods(spec.engine, options);
   return options;
 }
 

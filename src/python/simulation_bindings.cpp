@@ -47,6 +47,8 @@ Settings settings_of(const nb::dict& given) {
   take("local", local);
   take("cluster", cluster);
   task.updates = choose_updates(schedule, local, cluster, names, false);
+  take("few_cluster_tile", task.few_cluster_tile);
+  take("few_cluster_flip", task.few_cluster_flip);
   take("replicas", task.replicas);
   take("start", start);
   if (given.contains("start_spins")) {
@@ -68,8 +70,9 @@ Settings settings_of(const nb::dict& given) {
   take("every", task.every);
   take("device", s.device);
   take("threads", s.threads);
-  take("wolff_method", s.methods[setting_name("wolff_method")]);
-  take("label_method", s.methods[setting_name("label_method")]);
+  for (const char* method : {"wolff_method", "label_method", "tile"}) {
+    take(method, s.methods[setting_name(method)]);
+  }
   take("out", s.out);
   return s;
 }

@@ -148,20 +148,8 @@ EngineKind choose_engine(const std::string& text, const Model& model,
     throw Error(ExitCode::internal, "no engine has this model and cluster update");
   }
   check_model(*named, model, origin);
-  if (traits(*named).studies && !able(*named)) {
-    const auto other = [&](const EngineTraits& one) { return able(one.kind); };
-    throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no {} updates (use {})", origin,
-                                             text, to_string(*cluster), engines_with(other)));
-  }
+  if (traits(*named).studies && cluster) check_cluster(*named, *cluster, model, origin);
   return *named;
-}
-
-void check_model(EngineKind engine, const Model& model, const std::string& origin) {
-  if (has(engine, model)) return;
-  const auto other = [&](const EngineTraits& one) { return has(one.kind, model); };
-  throw Error(ExitCode::usage,
-              fmt::format("{}: the {} engine does not support {} (use {})", origin,
-                          to_string(engine), to_string(model), engines_with(other)));
 }
 
 void check_compares_schedules(const Model& model, const std::string& origin,
@@ -239,19 +227,6 @@ EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
   if (text.empty() || text == "auto") return able;
   throw Error(ExitCode::usage, fmt::format("{}: the {} engine has no replica exchange (use {})",
                                            origin, text, to_string(able)));
-}
-
-void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin) {
-  const std::uint64_t word = traits(engine).replica_multiple;
-  if (word == 1 || (replicas > 0 && replicas % word == 0)) return;
-  const auto any_number = [](const EngineTraits& other) {
-    return other.studies && other.replica_multiple == 1;
-  };
-  throw Error(
-      ExitCode::usage,
-      fmt::format("{}: {} is not a multiple of {} (next: {}; the {} engine supports any "
-                  "number)",
-                  origin, replicas, word, replicas / word * word + word, engines_with(any_number)));
 }
 
 }  // namespace rewise

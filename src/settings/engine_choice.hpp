@@ -48,8 +48,6 @@ enum class NamedEngines { of_studies, all };
 EngineKind choose_engine(const std::string& text, const Model& model,
                          std::optional<ClusterUpdate> cluster, const std::string& origin,
                          NamedEngines allowed = NamedEngines::of_studies);
-// Throws Error(usage) if the engine does not support the model.
-void check_model(EngineKind engine, const Model& model, const std::string& origin);
 // Throws Error(usage) for a model whose order parameter is not m, since schedules are compared by
 // m. `advice`: what to do.
 void check_compares_schedules(const Model& model, const std::string& origin,
@@ -70,7 +68,5 @@ Model given_model(const ModelTexts& words, const SettingNames& names);
 // Error(usage) if `text` names an engine without replica exchange.
 EngineKind engine_with_exchange(EngineKind chosen, const std::string& text,
                                 const std::string& origin);
-// Throws Error(usage) unless `replicas` is a multiple of EngineTraits::replica_multiple.
-void check_replicas(EngineKind engine, std::uint64_t replicas, const std::string& origin);
 
 }  // namespace rewise

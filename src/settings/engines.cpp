@@ -36,6 +36,11 @@ UpdateMethods choose_methods(const MethodTexts& words, EngineKind engine,
   return own != nullptr ? own->parse(words, cluster, dim) : UpdateMethods{};
 }
 
+void check_methods(EngineKind engine, const EngineOptions& options) {
+  const std::string why = why_no_methods(engine, options.methods, options.device >= 0);
+  if (!why.empty()) throw Error(ExitCode::usage, why);
+}
+
 std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
                            bool shared) {
   const MethodSet* const own = factory(engine).methods;

@@ -22,6 +22,8 @@ inline bool shares_replicas(const EngineTraits& engine) {
 // method is unknown or belongs to another cluster update.
 UpdateMethods choose_methods(const MethodTexts& words, EngineKind engine,
                              std::optional<ClusterUpdate> cluster, int dim);
+// Throws Error(usage) if the device of `options`, or the CPU, cannot use their methods.
+void check_methods(EngineKind engine, const EngineOptions& options);
 // Returns why a device, or ranks that share a replica, cannot use these methods; "" if they can.
 std::string why_no_methods(EngineKind engine, const UpdateMethods& methods, bool on_cuda,
                            bool shared = false);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "src/base/error.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/ergodicity.hpp"
@@ -13,15 +11,8 @@ namespace rewise {
 namespace {
 
 void check_few_cluster(const TaskRequest& request, const SettingNames& names) {
-  if (request.few_cluster_flip) {
-    const Setting& known = setting("sampling.few_cluster_flip");
-    const double flip = *request.few_cluster_flip;
-    if (!(flip >= known.lowest && flip <= known.highest)) {
-      throw Error(ExitCode::usage,
-                  fmt::format("{}: {} is out of range ({}..{})", names.origin("few_cluster_flip"),
-                              flip, known.lowest, known.highest));
-    }
-  }
+  if (request.few_cluster_tile) check_limits(*request.few_cluster_tile, "few_cluster_tile", names);
+  if (request.few_cluster_flip) check_limits(*request.few_cluster_flip, "few_cluster_flip", names);
   if (request.updates.cluster == ClusterUpdate::few_cluster) return;
   if (!request.few_cluster_tile && !request.few_cluster_flip) return;
   const auto& cluster = request.updates.cluster;
@@ -43,6 +34,13 @@ void check_limits(std::uint64_t value, const char* key, const SettingNames& name
                                            value, least, known.max_integer));
 }
 
+void check_limits(double value, const char* key, const SettingNames& names) {
+  const Setting& known = setting(fmt::format("sampling.{}", key));
+  if (value >= known.lowest && value <= known.highest) return;
+  throw Error(ExitCode::usage, fmt::format("{}: {} is out of range ({}..{})", names.origin(key),
+                                           value, known.lowest, known.highest));
+}
+
 void check_exchange_temperatures(std::size_t count, const SettingNames& names) {
   if (count >= 2) return;
   throw Error(ExitCode::usage,
@@ -52,14 +50,11 @@ void check_exchange_temperatures(std::size_t count, const SettingNames& names) {
 }
 
 void check_temperatures(const TaskRequest& request, const SettingNames& names) {
-  const std::string origin = names.origin("temperatures");
   if (request.temperatures.empty()) {
-    throw Error(ExitCode::usage, fmt::format("{} is missing (one temperature or more)", origin));
+    throw Error(ExitCode::usage, fmt::format("{} is missing (one temperature or more)",
+                                             names.origin("temperatures")));
   }
-  for (const double t : request.temperatures) {
-    if (std::isfinite(t) && t > 0) continue;
-    throw Error(ExitCode::usage, fmt::format("{}: {} is out of range (finite and > 0)", origin, t));
-  }
+  for (const double t : request.temperatures) check_limits(t, "temperatures", names);
   if (request.exchange) check_exchange_temperatures(request.temperatures.size(), names);
 }
 

@@ -46,12 +46,13 @@ TaskSettings task_settings(const TaskRequest& request, const SettingNames& names
 // cluster updates. Throws Error(usage).
 TaskSpec task_spec(const TaskRequest& request, const SettingNames& names);
 
-// Throws Error(usage) for a number beyond the limits of the key in the table [sampling] of a study,
+// Throw Error(usage) for a number beyond the limits of the key in the table [sampling] of a study,
 // except that `measure` may be 0.
 void check_limits(std::uint64_t value, const char* key, const SettingNames& names);
+void check_limits(double value, const char* key, const SettingNames& names);
 // Throws Error(usage) if replica exchange has fewer than two temperatures.
 void check_exchange_temperatures(std::size_t count, const SettingNames& names);
-// Throws Error(usage) without a temperature, for one that is not above 0, or for too few of them.
+// Throws Error(usage) without a temperature, for one out of range, or for too few of them.
 void check_temperatures(const TaskRequest& request, const SettingNames& names);
 
 }  // namespace rewise

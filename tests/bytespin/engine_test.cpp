@@ -1,6 +1,5 @@
 // The trajectory of the bytespin engine does not depend on threads, the length of calls, save and
 // restore. Also tests its errors.
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -114,30 +113,6 @@ TEST_CASE("an invalid state is refused") {
   bad.bytes[7] = 2;
   CHECK(code_of(bad) == ExitCode::data);
   CHECK(code_of(good) == ExitCode::done);
-}
-
-TEST_CASE("unsupported settings are usage errors") {
-  const Graph graph = small_graph();
-  const auto code_of = [&](const EngineSpec& spec, const EngineOptions& options) {
-    try {
-      make_bytespin_engine(graph, spec, options);
-    } catch (const Error& error) {
-      return error.exit_code();
-    }
-    return ExitCode::done;
-  };
-  EngineSpec spec = small_spec(ClusterUpdate::few_cluster);
-  CHECK(code_of(spec, {}) == ExitCode::done);
-  for (const double flip : {0.0, 1.0, -0.5, 1e-7, std::nan("")}) {
-    spec.few_cluster.flip = flip;
-    CHECK(code_of(spec, {}) == ExitCode::usage);
-  }
-  spec = small_spec(ClusterUpdate::wolff);
-  CHECK(code_of(spec, {}) == ExitCode::done);
-  CHECK(code_of(spec, with_threads(-1)) == ExitCode::usage);
-  EngineOptions options;
-  options.methods = {.wolff = WolffMethod::persistent};  // CUDA only
-  CHECK(code_of(spec, options) == ExitCode::usage);
 }
 
 TEST_CASE("cold, hot and mixed starts") {

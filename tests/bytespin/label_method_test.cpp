@@ -7,6 +7,7 @@
 #include "src/label/method.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/edge_list.hpp"
+#include "tests/support/same_moves.hpp"
 
 using namespace rewise;
 using namespace rewise::oracle;
@@ -95,21 +96,14 @@ TEST_CASE("the steps of cluster updates with labels are timed") {
 }
 
 TEST_CASE("a tile size for a method without tiles is a usage error") {
-  const Graph graph = build_graph({{8, 8}, 0, Rule::rewire, 3});
-  const auto code_of = [&](LabelMethod method, std::uint32_t tile) {
-    EngineSpec spec;
-    spec.betas = {0.4};
-    EngineOptions options;
-    options.methods = {.label = method, .label_tile = tile};
-    try {
-      make_bytespin_engine(graph, spec, options);
-    } catch (const Error& error) {
-      return error.exit_code();
-    }
-    return ExitCode::done;
+  const auto parse = [](const std::string& method, const std::string& tile) {
+    return bytespin::kMethods
+        .parse({{"--label-method", method}, {"--tile", tile}}, ClusterUpdate::swendsen_wang, 2)
+        .label_tile;
   };
-  CHECK(code_of(LabelMethod::self_label_sew, 8) == ExitCode::done);
-  CHECK(code_of(LabelMethod::fast, 0) == ExitCode::done);
-  CHECK(code_of(LabelMethod::self_label_sew, 2) == ExitCode::usage);
-  CHECK(code_of(LabelMethod::fast, 8) == ExitCode::usage);
+  CHECK(parse("self-label+sew", "8") == 8);
+  CHECK(parse("fast", "0") == 0);
+  for (const auto& [method, tile] : {std::pair{"self-label+sew", "2"}, {"fast", "8"}}) {
+    expect(ExitCode::usage, "--tile: ", [&] { parse(method, tile); });
+  }
 }

@@ -340,7 +340,7 @@ TEST_CASE("the multispin engine rejects other couplings and fields") {
   spec.betas = {0.5};
   spec.model = pm();
   spec.cluster = ClusterUpdate::few_cluster;
-  expect(ExitCode::usage, "no cluster update 'few-cluster'",
+  expect(ExitCode::usage, "no few-cluster updates (use bytespin)",
          [&] { make_multispin_engine(graph, spec, {}); });
   spec.cluster = ClusterUpdate::wolff;
   spec.model = {};

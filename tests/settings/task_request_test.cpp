@@ -1,6 +1,8 @@
 // Settings of a user become a task, under the names of the command line, of files and of Python.
 #include "src/settings/task_request.hpp"
 
+#include <cmath>
+
 #include "src/base/error.hpp"
 #include "tests/study/small_task.hpp"
 #include "tests/support/catch.hpp"
@@ -60,6 +62,14 @@ TEST_CASE("settings that do not fit together are errors under the given names") 
   TaskRequest one = request_of(0);
   one.few_cluster_flip = 0.5;
   refused(one, "few_cluster_flip: requires cluster=\"few-cluster\", not wolff");
+  one.updates.cluster = ClusterUpdate::few_cluster;
+  for (const double flip : {0.0, 1.0, -0.5, 1e-7, std::nan("")}) {
+    one.few_cluster_flip = flip;
+    refused(one, " is out of range (1e-06..0.999999)");
+  }
+  one = request_of(0);
+  one.temperatures.back() = 0;
+  refused(one, "temperature: 0 is out of range (0.001..1e+06)");
   one = request_of(0);
   one.replicas = 33;
   refused(one, "replicas: 33 is not a multiple of 32");

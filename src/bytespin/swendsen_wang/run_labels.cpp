@@ -105,7 +105,6 @@ RunLabels::RunLabels(const GraphTables& tables, IndexRange part, LabelMethod met
     if (has(r.a) && has(r.b)) rewired_.push_back({r.slot, r.a, r.b, place(r.a), place(r.b)});
   }
   rewired_on_.resize(rewired_.size());
-  tile_edge(method, lattice_.dim, tile);  // throws if a tile is given for `fast`
   if (method == LabelMethod::fast) return;
   site_labels_ = std::make_unique<SiteLabels>(
       SiteLabels{BondConfiguration(lattice_, part.size()),

@@ -74,7 +74,6 @@ class Tuner {
     if (!engine) {
       EngineSpec spec = engine_spec(setting_.spec);
       spec.cluster = cluster;
-      check_spec(*graph_, spec);
       EngineOptions options = setting_.options;
       options.stop = [this] { return stop_.stop_requested(); };
       const BatchTask task[] = {{*graph_, spec}};
