@@ -9,8 +9,7 @@
 
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
-#include "src/base/require_memory.hpp"
-#include "src/cuda/devices.hpp"
+#include "src/cuda/require_memory.hpp"
 
 namespace rewise::bitlattice {
 namespace {
@@ -41,29 +40,30 @@ void unpack_row(const std::uint32_t* even, const std::uint32_t* odd, std::uint32
   }
 }
 
-void check_memory(const std::string& device, const Layout& layout, std::size_t replicas,
-                  std::uint64_t need, std::uint64_t free) {
-  require_memory(device, fmt::format("{} sites x {} replicas", layout.sites(), replicas), need,
-                 free,
-                 "reduce replicas, temperatures or the size, or use more devices or machines");
+constexpr const char* kLessMemory =
+    "reduce replicas, temperatures or the size, or use more devices or machines";
+
+std::string spins_text(const Layout& layout, std::size_t replicas) {
+  return fmt::format("{} sites x {} replicas", layout.sites(), replicas);
 }
 
 }  // namespace
 
 void check_machine_memory(const Layout& layout, std::size_t replicas) {
-  check_memory("cpu", layout, replicas, 4 * layout.words() * replicas,
-               static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                   static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+  require_memory("cpu", spins_text(layout, replicas), layout.bytes() * replicas,
+                 static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)),
+                 kLessMemory);
 }
 
 void check_device_memory(const Layout& layout, std::size_t replicas, int device) {
-  check_memory(fmt::format("cuda:{}", device), layout, replicas,
-               (4 * layout.words() + 16) * replicas + (64u << 20), free_memory(device));
+  require_device_memory(device, spins_text(layout, replicas),
+                        (layout.bytes() + 16) * replicas + kDriverBytes, kLessMemory);
 }
 
 BitlatticeEngine::BitlatticeEngine(const Layout& layout, const EngineSpec& spec)
     : EngineBase(EngineKind::bitlattice, spec, layout.sites(), layout.bonds(),
-                 spec.betas.size() * spec.replicas, 4 * layout.words()),
+                 spec.betas.size() * spec.replicas, layout.bytes()),
       layout_(layout),
       rules_(layout.dim, spec) {}
 

@@ -9,7 +9,7 @@
 namespace rewise {
 
 std::uint64_t packed_bytes(const std::vector<std::uint32_t>& extents) {
-  return 4 * bitlattice::Layout::make(extents).words();
+  return bitlattice::Layout::make(extents).bytes();
 }
 
 std::vector<std::uint32_t> regular_extents(const Graph& graph) {
@@ -42,7 +42,8 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
 namespace {
 
 EngineMemory memory(const EngineLoad& load, double, bool on_device) {
-  const double state = spin_bytes(EngineKind::bitlattice, load);
+  const double state =
+      load.temperatures * load.replicas * static_cast<double>(packed_bytes(load.graph.extents));
   return {on_device ? 0 : state, 0, on_device ? state : 0};
 }
 

@@ -68,7 +68,9 @@ struct Layout {
 
   RW_HD std::uint32_t stride() const { return kGroupWords * groups; }  // words of a row
   RW_HD std::uint64_t colour_words() const { return std::uint64_t{rows} * stride(); }
-  std::uint64_t words() const { return 2 * colour_words(); }  // of a replica
+  // Of a replica.
+  std::uint64_t words() const { return 2 * colour_words(); }
+  std::uint64_t bytes() const { return 4 * words(); }
   std::uint64_t sites() const { return std::uint64_t{rows} * extent[0]; }
   std::uint64_t bonds() const { return sites() * static_cast<unsigned>(dim); }
   Rows all_rows() const { return {0, rows}; }

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "src/base/clock.hpp"
-#include "src/base/require_memory.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/local/observe_cuda.hpp"
 #include "src/cuda/graph.hpp"
+#include "src/cuda/require_memory.hpp"
 #include "src/engine/device_spins.hpp"
 #include "src/engine/device_sums.hpp"
 
@@ -61,9 +61,10 @@ void CudaEngine::start(std::uint64_t more_bytes) {
   const std::uint64_t stride = replica_stride(tables_.sites);
   const std::uint64_t need = DeviceGraph::bytes(tables_) + replicas_ * stride +
                              replicas_ * (5 + tables_.states) * sizeof(unsigned long long) +
-                             (64u << 20) + more_bytes;
-  require_memory(device_name_, fmt::format("{} sites x {} replicas", tables_.sites, replicas_),
-                 need, free_memory(device_.device()), "reduce replicas, temperatures or the size");
+                             kDriverBytes + more_bytes;
+  require_device_memory(device_.device(),
+                        fmt::format("{} sites x {} replicas", tables_.sites, replicas_), need,
+                        "reduce replicas, temperatures or the size");
   spins_ = DeviceBuffer<std::uint8_t>(replicas_ * stride);
   spins_.clear(stream());
   sums_ = DeviceBuffer<unsigned long long>(3 * replicas_);

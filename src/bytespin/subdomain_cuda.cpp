@@ -33,7 +33,6 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/base/require_memory.hpp"
 #include "src/base/setting_name.hpp"
 #include "src/bytespin/device_graph.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
@@ -44,6 +43,7 @@
 #include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
+#include "src/cuda/require_memory.hpp"
 #include "src/cuda/stream.hpp"
 #include "src/engine/device_messages.hpp"
 
@@ -256,7 +256,7 @@ void CudaSubdomain::check_memory() const {
   const GraphView graph = tables_->view();
   const auto replicas = static_cast<std::uint32_t>(replicas_);
   std::uint64_t need = DeviceGraph::bytes(*tables_) + LocalCuda::bytes(*tables_) +
-                       replicas_ * (stride_ + 8 * (2 + tables_->states)) + (64u << 20);
+                       replicas_ * (stride_ + 8 * (2 + tables_->states)) + kDriverBytes;
   const bool clusters = spec_.cluster == ClusterUpdate::swendsen_wang && why_no_clusters().empty();
   if (clusters && method_ == LabelMethod::kalentev) need += 9 * replicas_ * stride_;
   if (clusters && method_ == LabelMethod::fast) {
@@ -266,10 +266,9 @@ void CudaSubdomain::check_memory() const {
     for (const RewiredSlot& r : tables_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
     need += 8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
   }
-  require_memory(fmt::format("cuda:{}", device_.device()),
-                 fmt::format("the planes of this device for {} replicas", replicas_), need,
-                 free_memory(device_.device()),
-                 "use more devices, or reduce replicas, temperatures or the size");
+  require_device_memory(device_.device(),
+                        fmt::format("the planes of this device for {} replicas", replicas_), need,
+                        "use more devices, or reduce replicas, temperatures or the size");
 }
 
 // Sender and receiver sort the exchanged sites, so both use the same order.

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/base/require_memory.hpp"
-#include "src/cuda/devices.hpp"
+#include "src/cuda/require_memory.hpp"
 #include "src/multispin/batch_cuda.hpp"
 #include "src/multispin/multispin.hpp"
 
@@ -63,9 +62,9 @@ void DeviceBatch::check_memory() const {
   }
   need += MeasuredSums::bytes(replicas);
   need += engines_.front().layout.sites * 4;
-  require_memory(fmt::format("cuda:{}", device()),
-                 fmt::format("{} sites x {} replicas", engines_.front().layout.sites, replicas),
-                 need, free_memory(device()), "reduce replicas, temperatures or the size");
+  require_device_memory(
+      device(), fmt::format("{} sites x {} replicas", engines_.front().layout.sites, replicas),
+      need, "reduce replicas, temperatures or the size");
 }
 
 void DeviceBatch::wait() { device_.wait(); }

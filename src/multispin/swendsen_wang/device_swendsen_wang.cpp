@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "src/base/error.hpp"
-#include "src/base/require_memory.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/cuda/require_memory.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/layout.hpp"
@@ -138,8 +138,7 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   totals_ = DeviceBuffer<unsigned long long>(kinds() * all * kReplicas);
   totals_.clear(stream);
-  const std::uint64_t each = word_group_bytes(tiles_, weighted_, run_.ghost != nullptr),
-                      driver = 64ull << 20;
+  const std::uint64_t each = word_group_bytes(tiles_, weighted_, run_.ghost != nullptr);
   const std::uint64_t free = free_memory(device);
   if (has_pairs_) {
     // The tables of pairs use at most a quarter of the free memory, or as much as one pair needs.
@@ -147,14 +146,14 @@ void SwendsenWangBatch::make_room(int device, cudaStream_t stream) {
     pairs_.at_once = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
         fitting, 1, pairs_at_once(graphs_.sites(), std::uint64_t{all} * (kReplicas / 2))));
   }
-  const std::uint64_t fixed = driver + bytes_of_pairs();
-  require_memory(fmt::format("cuda:{}", device),
-                 fmt::format("{} of {} sites x {} replicas",
-                             is_houdayer() ? "Houdayer moves" : "Swendsen-Wang updates",
-                             graphs_.sites(), kReplicas),
-                 fixed + each, free,
-                 fmt::format("reduce replicas, temperatures or the size, or use {}",
-                             is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
+  const std::uint64_t fixed = kDriverBytes + bytes_of_pairs();
+  require_device_memory(device,
+                        fmt::format("{} of {} sites x {} replicas",
+                                    is_houdayer() ? "Houdayer moves" : "Swendsen-Wang updates",
+                                    graphs_.sites(), kReplicas),
+                        fixed + each,
+                        fmt::format("reduce replicas, temperatures or the size, or use {}",
+                                    is_houdayer() ? "no Houdayer moves" : "Wolff updates"));
   const std::uint64_t room = items_in(free, fixed, each, 1);
   group_ =
       static_cast<std::uint32_t>(std::min<std::uint64_t>({all, room, kMaxItems / tiles_.count}));

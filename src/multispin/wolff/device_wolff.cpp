@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "src/base/error.hpp"
-#include "src/base/require_memory.hpp"
 #include "src/cuda/devices.hpp"
+#include "src/cuda/require_memory.hpp"
 #include "src/multispin/device_bonds.hpp"
 #include "src/multispin/host_tables.hpp"
 #include "src/multispin/wolff/wolff.hpp"
@@ -191,11 +191,10 @@ void DenseWolffBatch::make_room(int device, cudaStream_t stream) {
   const auto pack = static_cast<std::uint32_t>(few_of(graphs_.vec()));
   const std::uint32_t all = graphs_.graphs() * graphs_.word_groups();
   const std::uint64_t each = word_group_bytes(tiles_.count, tiles_.lattice.dim, tiles_.ends);
-  const std::uint64_t free = free_memory(device);
-  const std::uint64_t fixed = kMinQueue * 4 + (64ull << 20);  // reserve for the driver
-  require_memory(fmt::format("cuda:{}", device),
-                 fmt::format("dense Wolff updates of {} replicas", pack * kReplicas),
-                 fixed + each * pack, free, "reduce replicas, temperatures or the size");
+  const std::uint64_t fixed = kMinQueue * 4 + kDriverBytes;
+  const std::uint64_t free = require_device_memory(
+      device, fmt::format("dense Wolff updates of {} replicas", pack * kReplicas),
+      fixed + each * pack, "reduce replicas, temperatures or the size");
   const std::uint64_t room = items_in(free, fixed, each, pack);
   const std::uint64_t queue_room = kMaxQueue / 2 / tiles_.count;
   group_ =
@@ -391,10 +390,10 @@ void DeviceWolffBatch::lay_graphs(cudaStream_t stream) {
 // The pool of a slot must have room for every bond, so large lattices have fewer slots.
 void DeviceWolffBatch::make_room(cudaStream_t stream) {
   planes_ = DeviceBuffer<std::uint32_t>(std::size_t{replicas_} * wolff_.plane_words);
-  const std::uint64_t free = free_memory(device_);
   const std::size_t pool_bytes = launch_.pool_of_slot() * sizeof(uint2);
-  require_memory(fmt::format("cuda:{}", device_), "the candidates of a Wolff cluster", pool_bytes,
-                 free, "reduce replicas, temperatures or the size");
+  const std::uint64_t free =
+      require_device_memory(device_, "the candidates of a Wolff cluster", pool_bytes,
+                            "reduce replicas, temperatures or the size");
   launch_.restrict_slots(free / 4 / pool_bytes);
   const std::size_t slots = std::size_t{launch_.blocks} * launch_.slots;
   pool_ = DeviceBuffer<uint2>(slots * launch_.pool_of_slot());
