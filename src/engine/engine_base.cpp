@@ -34,11 +34,6 @@ EngineBase::EngineBase(EngineKind kind, const EngineSpec& spec, std::uint64_t si
       bonds_(bonds),
       part_bytes_(part_bytes) {}
 
-void EngineBase::change_cluster(ClusterUpdate cluster) {
-  spec_.cluster = cluster;
-  cluster_quartic_.assign(is_swendsen_wang() ? replicas_ : 0, 0);
-}
-
 // Steps
 
 std::uint64_t EngineBase::check_steps(const Schedule& schedule, std::uint64_t cycles) const {
@@ -155,14 +150,6 @@ void EngineBase::move_cluster_sums(Observation& out) {
     out.cluster_quartic_low.push_back(static_cast<std::uint64_t>(quartic));
     out.cluster_quartic_high.push_back(static_cast<std::uint64_t>(quartic >> 64));
   }
-  out.cluster_cross = cluster_cross_;
-  out.cluster_weight = cluster_weight_;
-  out.pair_size = pair_sums_[0];
-  out.pair_cross = pair_sums_[1];
-  out.pair_weight = pair_sums_[2];
-  for (auto& sums : pair_sums_) std::fill(sums.begin(), sums.end(), 0);
-  std::fill(cluster_cross_.begin(), cluster_cross_.end(), 0);
-  std::fill(cluster_weight_.begin(), cluster_weight_.end(), 0);
   std::fill(cluster_size_.begin(), cluster_size_.end(), 0);
   std::fill(cluster_quartic_.begin(), cluster_quartic_.end(), 0);
   cluster_updates_ = 0;

@@ -7,7 +7,6 @@
 // at a position within its next step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -114,10 +113,7 @@ class EngineBase : public Engine {
   void fill_observation(const unsigned long long* unsatisfied, const unsigned long long* up,
                         Observation& out);
   // Moves the cluster sums to `out`, whose cluster columns are empty, and resets them.
-  void move_cluster_sums(Observation& out);
-
-  // Changes the cluster update. There must be no pending cluster sums.
-  void change_cluster(ClusterUpdate cluster);
+  virtual void move_cluster_sums(Observation& out);
 
   EngineSpec spec_;
   const std::size_t replicas_;  // T * R
@@ -126,12 +122,7 @@ class EngineBase : public Engine {
   std::vector<std::uint32_t> steps_ahead_;   // [parts] whole steps beyond step_
   std::vector<std::uint64_t> cluster_size_;  // [T * R] since the last measurement
   std::vector<WideSum> cluster_quartic_;     // [T * R] likewise, Swendsen-Wang only
-  // [T * R] likewise, sum n w and sum w^2; only for the multispin engine on a graph with weights.
-  std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
-  // [T * R / 2] likewise, sums over pairs of clusters: n^2, and with weights n w and w^2. Empty
-  // without spec_.cluster_pairs.
-  std::array<std::vector<std::uint64_t>, 3> pair_sums_;
-  std::uint64_t cluster_updates_ = 0;  // covered by these sums
+  std::uint64_t cluster_updates_ = 0;        // covered by these sums
 
  private:
   const EngineKind kind_;

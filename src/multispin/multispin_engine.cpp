@@ -76,8 +76,21 @@ void MultispinEngine::make_weighted_sums() {
 }
 
 void MultispinEngine::change_cluster(ClusterUpdate cluster) {
-  EngineBase::change_cluster(cluster);
+  spec_.cluster = cluster;
+  cluster_quartic_.assign(is_swendsen_wang() ? replicas_ : 0, 0);
   make_weighted_sums();
+}
+
+void MultispinEngine::move_cluster_sums(Observation& out) {
+  if (cluster_updates_ > 0) {
+    out.cluster_cross = cluster_cross_;
+    out.cluster_weight = cluster_weight_;
+    out.pair_size = pair_sums_[0];
+    out.pair_cross = pair_sums_[1];
+    out.pair_weight = pair_sums_[2];
+    make_weighted_sums();
+  }
+  EngineBase::move_cluster_sums(out);
 }
 
 std::uint32_t MultispinEngine::hot_replicas() const {

@@ -2,6 +2,7 @@
 // word per site (layout.hpp), and the thresholds of all temperatures.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -61,7 +62,9 @@ class MultispinEngine : public EngineBase {
   Words start_words(std::uint32_t word_group) const;
   std::uint32_t hot_replicas() const;  // bit r: replica r of each word group starts hot
 
+  // Changes the cluster update. There must be no pending cluster sums.
   void change_cluster(ClusterUpdate cluster);
+  void move_cluster_sums(Observation& out) final;
   // Whether overlaps of replicas are measured.
   bool has_overlaps() const { return !spec_.model.is_ferromagnet() || spec_.exchange; }
 
@@ -81,6 +84,12 @@ class MultispinEngine : public EngineBase {
   // and undoes Layout::turned. Empty without EngineSpec::staggered, and if the sublattices are the
   // colours of the layout and Layout::turned is empty.
   std::vector<std::uint32_t> second_sublattice_;
+  // Sums of Swendsen-Wang updates since the last measurement. [T * R] sum n w and sum w^2; empty on
+  // a graph without weights w.
+  std::vector<std::uint64_t> cluster_cross_, cluster_weight_;
+  // [T * R / 2] over pairs of clusters: n^2, and with weights n w and w^2. Empty without
+  // spec_.cluster_pairs.
+  std::array<std::vector<std::uint64_t>, 3> pair_sums_;
 
  private:
   void make_weighted_sums();
