@@ -138,25 +138,16 @@ std::unique_ptr<Engine> make_distributed_bitlattice_engine(
                                              SlabSpec{extents, spec, options.device >= 0}, options);
 }
 
-std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
-                                             const EngineSpec& spec, const EngineOptions& options) {
+std::unique_ptr<Engine> make_bitlattice_on_threads(const std::vector<std::uint32_t>& extents,
+                                                   const EngineSpec& spec,
+                                                   const EngineOptions& options) {
   Layout::make(extents);
   check_spec(EngineKind::bitlattice, spec);
-  check_subdomains(extents, static_cast<int>(options.devices.size()));
-  const auto maker_of = [&](Transport& transport) -> SubdomainMaker {
-    EngineOptions own;
-    own.device = options.devices[static_cast<std::size_t>(transport.rank())];
-    return [own, &transport](std::span<const std::uint8_t> bytes) {
-      return make_bitlattice_subdomain(bytes, transport, [&](bool) { return own; });
-    };
-  };
-  auto followers =
-      std::make_unique<FollowerThreads>(static_cast<int>(options.devices.size()), maker_of);
-  EngineOptions own = options;
-  own.device = options.devices.front();
+  check_subdomains(extents, rank_count(options));
+  auto followers = follower_threads(options, make_bitlattice_subdomain);
   Transport& first = followers->first();
-  return std::make_unique<DistributedEngine>(first, SlabSpec{extents, spec, true}, own,
-                                             std::move(followers));
+  return std::make_unique<DistributedEngine>(first, SlabSpec{extents, spec, true},
+                                             options_of_rank(options, 0), std::move(followers));
 }
 
 }  // namespace rewise

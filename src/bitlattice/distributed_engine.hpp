@@ -16,8 +16,9 @@ std::unique_ptr<Engine> make_distributed_bitlattice_engine(
 
 // make_distributed_bitlattice_engine() over the CUDA devices `options.devices`, two or more, each a
 // rank of this process. Devices may be repeated.
-std::unique_ptr<Engine> make_bitlattice_team(const std::vector<std::uint32_t>& extents,
-                                             const EngineSpec& spec, const EngineOptions& options);
+std::unique_ptr<Engine> make_bitlattice_on_threads(const std::vector<std::uint32_t>& extents,
+                                                   const EngineSpec& spec,
+                                                   const EngineOptions& options);
 
 // Creates a rank's slab on request of the engine on rank 0.
 std::unique_ptr<Subdomain> make_bitlattice_subdomain(std::span<const std::uint8_t> bytes,

@@ -28,7 +28,7 @@ std::unique_ptr<Engine> make_bitlattice_engine(const std::vector<std::uint32_t>&
                                                const EngineOptions& options) {
   const bitlattice::Layout layout = bitlattice::Layout::make(extents);
   check_spec(EngineKind::bitlattice, spec);
-  if (!options.devices.empty()) return make_bitlattice_team(extents, spec, options);
+  if (!options.devices.empty()) return make_bitlattice_on_threads(extents, spec, options);
   if (options.device >= 0) {
 #if defined(REWISE_HAVE_CUDA)
     return bitlattice::make_cuda_engine(layout, spec, options);

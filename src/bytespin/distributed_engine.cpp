@@ -466,26 +466,11 @@ std::unique_ptr<Engine> make_distributed_bytespin_engine(Transport& transport, c
 
 std::unique_ptr<Engine> make_bytespin_on_threads(const Graph& graph, const EngineSpec& spec,
                                                  const EngineOptions& options) {
-  const auto options_of = [options](int rank) {
-    EngineOptions own = options;
-    own.devices.clear();
-    own.ranks = 1;
-    own.device = options.devices.empty() ? -1 : options.devices[static_cast<std::size_t>(rank)];
-    return own;
-  };
-  const int size =
-      options.devices.empty() ? options.ranks : static_cast<int>(options.devices.size());
-  check_shared(graph, spec, options_of(0), size);
-  auto followers =
-      std::make_unique<FollowerThreads>(size, [&](Transport& transport) -> SubdomainMaker {
-        return [own = options_of(transport.rank()),
-                &transport](std::span<const std::uint8_t> spec_bytes) {
-          return make_bytespin_subdomain(spec_bytes, transport, [&](bool) { return own; });
-        };
-      });
+  const EngineOptions own = options_of_rank(options, 0);
+  check_shared(graph, spec, own, rank_count(options));
+  auto followers = follower_threads(options, make_bytespin_subdomain);
   Transport& first = followers->first();
-  return std::make_unique<DistributedEngine>(first, graph, spec, options_of(0),
-                                             std::move(followers));
+  return std::make_unique<DistributedEngine>(first, graph, spec, own, std::move(followers));
 }
 
 }  // namespace rewise

@@ -98,9 +98,7 @@ struct EngineFactory {
                                               const std::vector<std::uint32_t>& extents,
                                               const EngineSpec& spec,
                                               const EngineOptions& options) = nullptr;
-  std::unique_ptr<Subdomain> (*make_subdomain)(std::span<const std::uint8_t> spec_bytes,
-                                               distributed::Transport& ranks,
-                                               const RankOptionsOf& options) = nullptr;
+  SubdomainFactory make_subdomain = nullptr;
   // "" if several CUDA devices can make such cluster updates together; otherwise the reason, as the
   // end of a message that begins with the devices.
   std::string (*why_no_team)(std::span<const std::uint32_t> extents, ClusterUpdate cluster,

@@ -302,6 +302,27 @@ FollowerThreads::~FollowerThreads() {
   }
 }
 
+int rank_count(const EngineOptions& options) {
+  return options.devices.empty() ? options.ranks : static_cast<int>(options.devices.size());
+}
+
+EngineOptions options_of_rank(const EngineOptions& options, int rank) {
+  EngineOptions own = options;
+  own.device = options.devices.empty() ? -1 : options.devices[static_cast<std::size_t>(rank)];
+  return own;
+}
+
+std::unique_ptr<FollowerThreads> follower_threads(const EngineOptions& options,
+                                                  SubdomainFactory make) {
+  const auto maker_of = [&](Transport& ranks) -> SubdomainMaker {
+    return [own = options_of_rank(options, ranks.rank()), make,
+            &ranks](std::span<const std::uint8_t> spec_bytes) {
+      return make(spec_bytes, ranks, [&](bool) { return own; });
+    };
+  };
+  return std::make_unique<FollowerThreads>(rank_count(options), maker_of);
+}
+
 void dismiss_followers(Transport& transport) { tell(transport, {.what = What::dismiss}); }
 
 Subdomains::Subdomains(Transport& transport, const std::vector<std::uint8_t>& spec_bytes,

@@ -138,6 +138,11 @@ using RankOptionsOf = std::function<EngineOptions(bool cuda)>;
 using SubdomainMaker =
     std::function<std::unique_ptr<Subdomain>(std::span<const std::uint8_t> spec_bytes)>;
 
+// Makes a rank's subdomain of an engine (EngineFactory::make_subdomain).
+using SubdomainFactory = std::unique_ptr<Subdomain> (*)(std::span<const std::uint8_t> spec_bytes,
+                                                        distributed::Transport& ranks,
+                                                        const RankOptionsOf& options);
+
 // Writes a new file completely and durably, or not at all; throws Error.
 using FileWriter =
     std::function<void(const std::string& file, std::span<const std::uint8_t> bytes)>;
@@ -162,6 +167,13 @@ class FollowerThreads {
   distributed::ThreadRanks ranks_;
   std::vector<std::jthread> followers_;
 };
+
+// The ranks of EngineOptions::devices, or else of EngineOptions::ranks: their number, the options
+// of one of them, and threads for all but rank 0.
+int rank_count(const EngineOptions& options);
+EngineOptions options_of_rank(const EngineOptions& options, int rank);
+std::unique_ptr<FollowerThreads> follower_threads(const EngineOptions& options,
+                                                  SubdomainFactory make);
 
 // A state for which each rank has written the spins of its own subdomain to a file. The spins are
 // rows (blocks of replicas) of row_bytes; parts[rank] is the range of bytes of each row on that
