@@ -1,6 +1,6 @@
 // Clusters of several slabs in the fast Swendsen-Wang path (swendsen_wang_fused.hpp), when ranks
 // share a replica: the ends of bonds between slabs, the union of the labels that these bonds join,
-// and the sizes of the clusters. subdomain_cuda.cpp exchanges the lists between ranks.
+// and the sizes of the clusters. fused_subdomain_cuda.cpp exchanges the lists between ranks.
 #pragma once
 
 #include <cuda_runtime_api.h>
