@@ -172,7 +172,6 @@ std::unique_ptr<EngineBatch> TaskGroup::make_engines() const {
     const EngineSpec spec = task->engine_spec();
     if (needs_graph(task->spec())) {
       tasks.push_back({task->graph(), spec});
-      check_spec(task->graph(), spec);
     } else {
       const auto& extents = task->spec().graph.extents;
       regular.push_back(make_engine(engine, nullptr, extents, spec, options));
