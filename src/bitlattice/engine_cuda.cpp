@@ -4,11 +4,11 @@
 
 #include "src/base/clock.hpp"
 #include "src/bitlattice/bitlattice_engine.hpp"
-#include "src/bitlattice/kernels.hpp"
+#include "src/bitlattice/kernels_cuda.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_stream.hpp"
 #include "src/engine/device_spins.hpp"
-#include "src/engine/device_sums.hpp"
+#include "src/engine/device_sums_cuda.hpp"
 
 namespace rewise::bitlattice {
 namespace {

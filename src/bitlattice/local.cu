@@ -1,7 +1,7 @@
 // A thread per group of 128 sites of one colour (decide.hpp).
 #include "src/bitlattice/decide.hpp"
 #include "src/bitlattice/groups.cuh"
-#include "src/bitlattice/kernels.hpp"
+#include "src/bitlattice/kernels_cuda.hpp"
 
 namespace rewise::bitlattice {
 namespace {

@@ -1,6 +1,6 @@
 // Counts over groups: a thread per group of colour 0, with the bonds that end there.
 #include "src/bitlattice/groups.cuh"
-#include "src/bitlattice/kernels.hpp"
+#include "src/bitlattice/kernels_cuda.hpp"
 
 namespace rewise::bitlattice {
 namespace {

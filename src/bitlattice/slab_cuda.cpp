@@ -1,7 +1,8 @@
 // A slab on a CUDA device, with two streams. Half-sweep h, of one colour:
 //
 //   urgent stream   waits for the inner planes of h - 1; updates the outer planes and exchanges
-//                   them with the neighbours (engine/device_messages.hpp), which fills the halo
+//                   them with the neighbours (engine/device_messages_cuda.hpp), which fills the
+//                   halo
 //   main stream     waits for the outer planes of h - 1; updates the inner planes
 //
 // The exchange therefore costs no time if the inner planes take longer than the outer planes and
@@ -10,13 +11,13 @@
 #include <vector>
 
 #include "src/bitlattice/bitlattice_engine.hpp"
-#include "src/bitlattice/kernels.hpp"
+#include "src/bitlattice/kernels_cuda.hpp"
 #include "src/bitlattice/slab.hpp"
 #include "src/cuda/device_buffer.hpp"
 #include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/stream.hpp"
-#include "src/engine/device_messages.hpp"
+#include "src/engine/device_messages_cuda.hpp"
 
 namespace rewise::bitlattice {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/base/error.hpp"
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused_cuda.hpp"
 #include "src/bytespin/swendsen_wang/swendsen_wang_labels_cuda.hpp"
 #include "src/bytespin/wolff/seed_clusters_cuda.hpp"
 #include "src/bytespin/wolff/wolff_cuda.hpp"

@@ -10,7 +10,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/require_memory.hpp"
 #include "src/engine/device_spins.hpp"
-#include "src/engine/device_sums.hpp"
+#include "src/engine/device_sums_cuda.hpp"
 
 namespace rewise::bytespin {
 namespace {

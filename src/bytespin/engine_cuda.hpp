@@ -8,7 +8,7 @@
 
 #include "src/bytespin/bytespin_engine.hpp"
 #include "src/bytespin/cluster_updater_cuda.hpp"
-#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/device_graph_cuda.hpp"
 #include "src/cuda/device_stream.hpp"
 
 namespace rewise::bytespin {

@@ -1,6 +1,6 @@
 // The graph as the updates read it, in the host's memory (graph_tables.hpp) or a device's
-// (device_graph.hpp), and the replicas on a device. Views, passed to kernels by value: nothing here
-// owns memory.
+// (device_graph_cuda.hpp), and the replicas on a device. Views, passed to kernels by value: nothing
+// here owns memory.
 //
 // Spins are bytes, 0 or 1 (Potts: 0 to q - 1), in site order. `stride` is the distance between
 // replicas in bytes, a multiple of 256.

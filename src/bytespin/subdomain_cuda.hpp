@@ -2,7 +2,7 @@
 // their halo exchange, sweeps and measurements. It runs the kernels of the single-process engine
 // (engine_cuda.cpp). The device stores full-length replicas, so that site numbers do not change;
 // only the slab, its halo and the other ends of its rewired bonds ("far ends") are used. Messages
-// are sent from device to device (engine/device_messages.hpp).
+// are sent from device to device (engine/device_messages_cuda.hpp).
 //
 // Sweeps: for each colour, the modified cells and the two outer planes of the slab are updated
 // first, on the urgent stream. They are exchanged (Ising spins as bits) while the main stream
@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/device_graph_cuda.hpp"
 #include "src/bytespin/local/local_cuda.hpp"
 #include "src/bytespin/subdomain.hpp"
 #include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/cuda/stream.hpp"
-#include "src/engine/device_messages.hpp"
+#include "src/engine/device_messages_cuda.hpp"
 
 namespace rewise::bytespin {
 

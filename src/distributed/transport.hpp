@@ -30,7 +30,7 @@ std::span<std::uint8_t> bytes_of(std::vector<T>& values) {
   return bytes_of(std::span<T>(values));
 }
 
-// The route of messages in CUDA device memory (engine/device_messages.hpp).
+// The route of messages in CUDA device memory (engine/device_messages_cuda.hpp).
 enum class DeviceRoute : std::uint8_t {
   automatic,  // for each pair of ranks, the first of the following routes that is available
   peer,       // the receiver's device copies from the sender's device, on the same machine

@@ -1,9 +1,9 @@
-// Copies from the memory of other devices (device_messages.hpp). One kernel copies up to kTogether
-// messages, because most copies take less time than the start of a copy engine.
+// Copies from the memory of other devices (device_messages_cuda.hpp). One kernel copies up to
+// kTogether messages, because most copies take less time than the start of a copy engine.
 #include <algorithm>
 
 #include "src/cuda/launch.hpp"
-#include "src/engine/device_messages.hpp"
+#include "src/engine/device_messages_cuda.hpp"
 
 namespace rewise {
 namespace {

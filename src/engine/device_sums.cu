@@ -1,4 +1,4 @@
-#include "src/engine/device_sums.hpp"
+#include "src/engine/device_sums_cuda.hpp"
 
 #include "src/cuda/launch.hpp"
 

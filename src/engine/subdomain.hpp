@@ -49,7 +49,8 @@ class Subdomain {
   // Must be equal on all ranks: "cpu", or the model name of the device.
   virtual std::string model() const { return device(); }
   virtual int threads() const = 0;
-  // The route of messages between devices (device_messages.hpp), known after the first messages.
+  // The route of messages between devices (device_messages_cuda.hpp), known after the first
+  // messages.
   virtual std::string route() const { return ""; }
 
   // All ranks call the following three functions together.

@@ -14,7 +14,8 @@ Labeller::Labeller(LabelMethod method, const Lattice& lattice, std::uint64_t sit
                    std::uint32_t tile)
     : method_(method), tile_(tile_edge(method, lattice.dim, tile)) {
   if (method == LabelMethod::fast) runs_ = std::make_unique<RunTable>(lattice, sites);
-  if (is_tiled(method) && lattice.dim > 0) tiles_ = std::make_unique<TileLabeller>(lattice, tile_);
+  if (is_tiled(method) && lattice.dim > 0)
+    tiles_ = std::make_unique<ConfigurationTileLabeller>(lattice, tile_);
   const bool sews = is_tiled(method) && merge_method(method) == MergeMethod::sew;
   if (sews || method == LabelMethod::label_equivalence) other_.resize(sites);
 }

@@ -18,7 +18,7 @@ inline constexpr Site kNoLabel = 0xFFFFFFFFu;
 
 struct RunTable;
 namespace papers {
-class TileLabeller;
+class ConfigurationTileLabeller;
 }
 
 // The work space of one method for configurations on one lattice.
@@ -38,10 +38,10 @@ class Labeller {
   LabelMethod method_;
   std::uint32_t tile_;
   std::uint64_t passes_ = 0;
-  std::unique_ptr<RunTable> runs_;               // `fast`
-  std::unique_ptr<papers::TileLabeller> tiles_;  // TILE+MERGE
-  std::vector<SitePair> roots_;                  // `relax`
-  std::vector<std::uint32_t> other_;             // [sites] `sew`: sizes; equivalence: references
+  std::unique_ptr<RunTable> runs_;                            // `fast`
+  std::unique_ptr<papers::ConfigurationTileLabeller> tiles_;  // TILE+MERGE
+  std::vector<SitePair> roots_;                               // `relax`
+  std::vector<std::uint32_t> other_;  // [sites] `sew`: sizes; equivalence: references
 };
 
 // Labels a single configuration.

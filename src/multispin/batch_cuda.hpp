@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include "src/model/sums.hpp"
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 
 namespace rewise::multispin {
 

@@ -1,6 +1,6 @@
 // The bonds by which the graphs of a batch differ from their lattice, in device memory. Tables of
 // cluster updates are made from them. Memory: a bit per lattice bond and graph, and 4 bytes per
-// rewired bond in addition to its ends (device_graphs.hpp).
+// rewired bond in addition to its ends (device_graphs_cuda.hpp).
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 #include "graphs/lattice.hpp"
 #include "src/cuda/launch.hpp"
-#include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/multispin/local/measure_cuda.hpp"
 
 namespace rewise::multispin {

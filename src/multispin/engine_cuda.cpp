@@ -1,5 +1,5 @@
 // The multispin engine on a CUDA device: engines are members of a batch, which owns the device's
-// memory and runs them together (device_batch.hpp); an engine by itself is a batch of one.
+// memory and runs them together (device_batch_cuda.hpp); an engine by itself is a batch of one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include "src/base/clock.hpp"
 #include "src/base/error.hpp"
 #include "src/engine/run_in_pieces.hpp"
-#include "src/multispin/device_batch.hpp"
-#include "src/multispin/host_tables.hpp"
+#include "src/multispin/device_batch_cuda.hpp"
+#include "src/multispin/host_tables_cuda.hpp"
 #include "src/multispin/multispin_engine.hpp"
 
 namespace rewise::multispin {

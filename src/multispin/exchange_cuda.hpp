@@ -9,7 +9,7 @@
 
 #include "src/engine/exchange.hpp"
 #include "src/model/sums.hpp"
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 
 namespace rewise::multispin {
 

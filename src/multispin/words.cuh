@@ -1,9 +1,9 @@
-// The words of a pack of word groups (device_layout.hpp) in registers.
+// The words of a pack of word groups (layout_cuda.hpp) in registers.
 #pragma once
 
 #include <cstdint>
 
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 
 namespace rewise::multispin::device {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/multispin/multispin.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_moves.hpp"

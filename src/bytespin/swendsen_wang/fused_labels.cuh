@@ -1,10 +1,10 @@
-// The forest and the labels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), as its
+// The forest and the labels of the fast Swendsen-Wang path (swendsen_wang_fused_cuda.hpp), as its
 // kernels read and write them. A cluster of a tile is a node of the forest if it may continue in
 // another tile. The key of a node is its smallest site.
 #pragma once
 
 #include "src/bytespin/swendsen_wang/labels.cuh"
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused_cuda.hpp"
 
 namespace rewise::bytespin::device {
 

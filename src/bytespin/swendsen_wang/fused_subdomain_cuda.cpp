@@ -1,4 +1,4 @@
-// Swendsen-Wang updates of a rank's subdomain on a CUDA device (swendsen_wang_fused.hpp):
+// Swendsen-Wang updates of a rank's subdomain on a CUDA device (swendsen_wang_fused_cuda.hpp):
 //   1. The slab's tiles are labelled and joined on the device.
 //   2. Each bond between two slabs belongs to the slab where it begins. The rank of that slab
 //      receives the label and spin of the other end and lists the pairs of labels that occupied
@@ -8,9 +8,9 @@
 //   4. The number of sites of such a cluster in each slab (a "part") is sent with the pairs of the
 //      next update. A rank chosen by the cluster's label sums the parts on the urgent stream, while
 //      the next tiles are labelled.
-// Between peers (device_messages.hpp) kernels read the memory of other ranks, and the host does not
-// wait for a device within a batch of updates. The spins keep the format of FusedSwendsenWang
-// within a batch. Halo and far ends are fetched after the last batch.
+// Between peers (device_messages_cuda.hpp) kernels read the memory of other ranks, and the host
+// does not wait for a device within a batch of updates. The spins keep the format of
+// FusedSwendsenWang within a batch. Halo and far ends are fetched after the last batch.
 #include <fmt/format.h>
 
 #include <algorithm>

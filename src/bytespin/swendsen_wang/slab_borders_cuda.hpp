@@ -1,13 +1,13 @@
-// Clusters of several slabs in the fast Swendsen-Wang path (swendsen_wang_fused.hpp), when ranks
-// share a replica: the ends of bonds between slabs, the union of the labels that these bonds join,
-// and the sizes of the clusters. fused_subdomain_cuda.cpp exchanges the lists between ranks.
+// Clusters of several slabs in the fast Swendsen-Wang path (swendsen_wang_fused_cuda.hpp), when
+// ranks share a replica: the ends of bonds between slabs, the union of the labels that these bonds
+// join, and the sizes of the clusters. fused_subdomain_cuda.cpp exchanges the lists between ranks.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused_cuda.hpp"
 
 namespace rewise::bytespin {
 

@@ -1,6 +1,6 @@
 // Swendsen-Wang updates of all replicas on one CUDA device by union-find. swendsen_wang.hpp defines
 // the update; the results are equal bit for bit. This is the general path, and its labelling is
-// also used by the Wolff method `ccl` and by few-cluster updates. swendsen_wang_fused.hpp is
+// also used by the Wolff method `ccl` and by few-cluster updates. swendsen_wang_fused_cuda.hpp is
 // faster, but requires two or more dimensions and rows that are multiples of 64 sites. Steps:
 //
 //   1 draw     makes bit masks of drawn bonds (four warp ballots pack the draws of 128 bonds). Then

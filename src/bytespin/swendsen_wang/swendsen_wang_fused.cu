@@ -1,4 +1,4 @@
-// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused.hpp), in this order:
+// The kernels of the fast Swendsen-Wang path (swendsen_wang_fused_cuda.hpp), in this order:
 //
 //   - the differences between Ising and Potts
 //   - the tile: the draws of its nodes in the previous update, then the labels of its clusters

@@ -1,8 +1,8 @@
 // Swendsen-Wang updates of all replicas on a CUDA device by one of the published labelling methods.
 // The steps are those of the papers: activate bonds, label clusters
 // (src/label/papers/labeller_cuda.hpp), flip. Sums over clusters are a further step. Trajectories
-// equal those of the faster swendsen_wang_fused.hpp, bit for bit. Memory: 13 bytes per site and
-// replica (9 for `kalentev`), plus the work space of the labeller.
+// equal those of the faster swendsen_wang_fused_cuda.hpp, bit for bit. Memory: 13 bytes per site
+// and replica (9 for `kalentev`), plus the work space of the labeller.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -13,9 +13,9 @@
 namespace rewise::papers {
 
 // Labels tiles one after the other (tiles.hpp).
-class TileLabeller {
+class ConfigurationTileLabeller {
  public:
-  TileLabeller(const Lattice& lattice, std::uint32_t edge);
+  ConfigurationTileLabeller(const Lattice& lattice, std::uint32_t edge);
 
   // Sets label[site] to the smallest site that is joined to it within its tile.
   void run(const BondConfiguration& configuration, TileMethod method, std::span<Site> label);

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "src/cuda/pinned_buffer.hpp"
-#include "src/label/papers/kernels.hpp"
+#include "src/label/papers/kernels_cuda.hpp"
 
 namespace rewise {
 

@@ -5,7 +5,7 @@
 
 namespace rewise::papers {
 
-TileLabeller::TileLabeller(const Lattice& lattice, std::uint32_t edge)
+ConfigurationTileLabeller::ConfigurationTileLabeller(const Lattice& lattice, std::uint32_t edge)
     : dim_(lattice.dim),
       geometry_(Geometry::make(lattice)),
       tiles_(LabelTiles::make(geometry_, lattice.dim, edge, kMaxTile)),
@@ -14,8 +14,8 @@ TileLabeller::TileLabeller(const Lattice& lattice, std::uint32_t edge)
       label_(tiles_.sites),
       other_(tiles_.sites) {}
 
-void TileLabeller::run(const BondConfiguration& configuration, TileMethod method,
-                       std::span<Site> label) {
+void ConfigurationTileLabeller::run(const BondConfiguration& configuration, TileMethod method,
+                                    std::span<Site> label) {
   with_lattice_dim(dim_, [&]<int kDim>() {
     for (std::uint32_t tile = 0; tile < tiles_.count; ++tile) {
       read<kDim>(configuration, tile_corner<kDim>(tiles_, tile));
@@ -28,7 +28,8 @@ void TileLabeller::run(const BondConfiguration& configuration, TileMethod method
 }
 
 template <int kDim>
-void TileLabeller::read(const BondConfiguration& configuration, const TileCorner& corner) {
+void ConfigurationTileLabeller::read(const BondConfiguration& configuration,
+                                     const TileCorner& corner) {
   for (std::uint32_t index = 0; index < tiles_.sites; ++index) {
     const TileSite at = tile_site<kDim>(tiles_, geometry_, corner, index);
     std::uint32_t ahead = 0;
@@ -41,7 +42,7 @@ void TileLabeller::read(const BondConfiguration& configuration, const TileCorner
 }
 
 template <int kDim>
-void TileLabeller::label_tile(TileMethod method) {
+void ConfigurationTileLabeller::label_tile(TileMethod method) {
   std::uint32_t* const label = label_.data();
   switch (method) {
     case TileMethod::bfs:

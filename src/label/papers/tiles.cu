@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "src/cuda/replica_items.cuh"
-#include "src/label/papers/kernels.hpp"
+#include "src/label/papers/kernels_cuda.hpp"
 
 namespace rewise::papers {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/random/streams.hpp"
 

@@ -7,12 +7,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 
 namespace rewise::multispin {
 
 // Bonds of all graphs as pairs of slots; those of a graph are [first[graph], first[graph + 1]).
-// Entries of `a` are listed slots with a sign (device_layout.hpp).
+// Entries of `a` are listed slots with a sign (layout_cuda.hpp).
 struct DevicePairs {
   const std::uint32_t* a = nullptr;
   const std::uint32_t* b = nullptr;

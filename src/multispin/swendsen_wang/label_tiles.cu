@@ -79,15 +79,15 @@ struct LabelSpace {
 enum class Extra { none, weights, bound };
 
 template <int kDim, Extra kExtra>
-class TileLabeller {
+class WordTileLabeller {
   static constexpr bool kWeighted = kExtra == Extra::weights;
 
  public:
   static constexpr int kAcross = kDim > 1 ? kDim - 1 : 1;  // directions in which rows are joined
 
-  __device__ __forceinline__ TileLabeller(const DeviceLabelTiles& g, const LabelArgs& run,
-                                          const LabelItem<kDim>& item, unsigned replica,
-                                          LabelSpace<kAcross>& space)
+  __device__ __forceinline__ WordTileLabeller(const DeviceLabelTiles& g, const LabelArgs& run,
+                                              const LabelItem<kDim>& item, unsigned replica,
+                                              LabelSpace<kAcross>& space)
       : g_(g),
         run_(run),
         item_(item),
@@ -593,7 +593,7 @@ constexpr unsigned kLabelWarps = 4;  // per block, of neighbouring replicas
 template <int kDim, Extra kExtra>
 __global__ void __launch_bounds__(32 * kLabelWarps)
     label_tiles(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
-  using Labeller = TileLabeller<kDim, kExtra>;
+  using Labeller = WordTileLabeller<kDim, kExtra>;
   __shared__ LabelSpace<Labeller::kAcross> spaces[kLabelWarps];
   const unsigned warp = threadIdx.x / 32;
   const unsigned blocks = labelled_replicas(run.houdayer) / kLabelWarps;  // per item

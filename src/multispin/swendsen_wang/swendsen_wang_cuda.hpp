@@ -46,8 +46,8 @@
 #include "src/base/hd.hpp"
 #include "src/model/partners.hpp"
 #include "src/multispin/bonds_cuda.hpp"
-#include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/label_tile.hpp"
 
@@ -135,7 +135,7 @@ struct LabelArgs {
   bool houdayer = false;  // Houdayer moves; `threshold` is not used
   bool signs = false;     // couplings may be -1; Houdayer moves do not depend on signs
   int vec = 1;
-  std::uint32_t* spins = nullptr;              // all word groups, as in device_layout.hpp
+  std::uint32_t* spins = nullptr;              // all word groups, as in layout_cuda.hpp
   std::uint32_t* masks = nullptr;              // [items][masks_per_tile()][32 replicas][64]
   std::uint16_t* label = nullptr;              // [items][32][2048]
   std::uint32_t* nodes = nullptr;              // [items][32] number of nodes

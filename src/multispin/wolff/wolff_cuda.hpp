@@ -20,7 +20,7 @@
 
 #include "src/base/hd.hpp"
 #include "src/multispin/bonds_cuda.hpp"
-#include "src/multispin/device_layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/random/threshold.hpp"
 
 namespace rewise::multispin {

@@ -33,8 +33,8 @@
 #include <cuda_runtime_api.h>
 
 #include "graphs/graph.hpp"
-#include "src/multispin/device_layout.hpp"
 #include "src/multispin/layout.hpp"
+#include "src/multispin/layout_cuda.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/site_tile.hpp"
 
@@ -113,7 +113,7 @@ struct WolffRun {
   const std::uint32_t* active = nullptr;
   const std::uint32_t* threshold = nullptr;  // of bonds; probability below 1
   const GhostBonds* ghost = nullptr;         // null: no field
-  std::uint32_t* spins = nullptr;            // as in device_layout.hpp
+  std::uint32_t* spins = nullptr;            // as in layout_cuda.hpp
   unsigned long long* flipped = nullptr;     // [replicas] += flipped sites
 
   // The update of a part that begins with this word group, whose words begin at `word`.

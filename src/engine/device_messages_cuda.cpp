@@ -1,4 +1,4 @@
-#include "src/engine/device_messages.hpp"
+#include "src/engine/device_messages_cuda.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

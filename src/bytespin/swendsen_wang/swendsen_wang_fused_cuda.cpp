@@ -1,4 +1,4 @@
-#include "src/bytespin/swendsen_wang/swendsen_wang_fused.hpp"
+#include "src/bytespin/swendsen_wang/swendsen_wang_fused_cuda.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "src/multispin/measured_sums.hpp"
+#include "src/multispin/measured_sums_cuda.hpp"
 
 #include <algorithm>
 #include <cmath>

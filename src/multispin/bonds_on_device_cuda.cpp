@@ -1,10 +1,10 @@
-#include "src/multispin/device_bonds.hpp"
+#include "src/multispin/bonds_on_device_cuda.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-#include "src/multispin/host_tables.hpp"
+#include "src/multispin/host_tables_cuda.hpp"
 
 namespace rewise::multispin {
 

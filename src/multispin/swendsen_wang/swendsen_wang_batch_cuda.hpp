@@ -9,7 +9,7 @@
 #include <span>
 
 #include "src/cuda/device_arrays.hpp"
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 #include "src/multispin/rules.hpp"
 #include "src/multispin/swendsen_wang/cluster_pairs_cuda.hpp"
 #include "src/multispin/swendsen_wang/swendsen_wang_cuda.hpp"

@@ -1,4 +1,4 @@
-#include "src/bytespin/device_graph.hpp"
+#include "src/bytespin/device_graph_cuda.hpp"
 
 namespace rewise::bytespin {
 

@@ -1,4 +1,4 @@
-#include "src/multispin/wolff/device_wolff.hpp"
+#include "src/multispin/wolff/wolff_batch_cuda.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "src/base/error.hpp"
 #include "src/cuda/devices.hpp"
 #include "src/cuda/require_memory.hpp"
-#include "src/multispin/device_bonds.hpp"
-#include "src/multispin/host_tables.hpp"
+#include "src/multispin/bonds_on_device_cuda.hpp"
+#include "src/multispin/host_tables_cuda.hpp"
 #include "src/multispin/wolff/wolff.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
 

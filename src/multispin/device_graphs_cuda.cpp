@@ -1,9 +1,9 @@
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "src/multispin/host_tables.hpp"
+#include "src/multispin/host_tables_cuda.hpp"
 
 namespace rewise::multispin {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/cuda/device_buffer.hpp"
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 #include "src/multispin/exchange_cuda.hpp"
 
 namespace rewise::multispin {

@@ -22,12 +22,12 @@
 #include "src/cuda/device_stream.hpp"
 #include "src/cuda/graph.hpp"
 #include "src/engine/device_spins.hpp"
-#include "src/engine/device_sums.hpp"
+#include "src/engine/device_sums_cuda.hpp"
 #include "src/engine/run_in_pieces.hpp"
-#include "src/multispin/device_exchange.hpp"
-#include "src/multispin/measured_sums.hpp"
-#include "src/multispin/swendsen_wang/device_swendsen_wang.hpp"
-#include "src/multispin/wolff/device_wolff.hpp"
+#include "src/multispin/batch_exchange_cuda.hpp"
+#include "src/multispin/measured_sums_cuda.hpp"
+#include "src/multispin/swendsen_wang/swendsen_wang_batch_cuda.hpp"
+#include "src/multispin/wolff/wolff_batch_cuda.hpp"
 
 namespace rewise::multispin {
 

@@ -1,4 +1,4 @@
-// Owns the graphs of a batch in device memory, in the layout of device_layout.hpp, for sweeps and
+// Owns the graphs of a batch in device memory, in the layout of layout_cuda.hpp, for sweeps and
 // measurements. All graphs have the same lattice, or no lattice and the same number of sites.
 // Memory per graph, in bytes: 4 per site if cells are modified, 1 per site with couplings of -1,
 // 16 + 4 k per modified cell of degree k (padded to whole warps per degree), 16 per rewired bond;

@@ -13,7 +13,7 @@
 #include "src/cuda/graph.hpp"
 #include "src/cuda/pinned_buffer.hpp"
 #include "src/multispin/batch_cuda.hpp"
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 
 namespace rewise::multispin {
 

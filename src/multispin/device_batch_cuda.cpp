@@ -1,4 +1,4 @@
-#include "src/multispin/device_batch.hpp"
+#include "src/multispin/device_batch_cuda.hpp"
 
 #include <fmt/format.h>
 

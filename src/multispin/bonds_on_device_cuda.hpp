@@ -7,7 +7,7 @@
 
 #include "src/cuda/device_buffer.hpp"
 #include "src/multispin/bonds_cuda.hpp"
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 #include "src/multispin/multispin_engine.hpp"
 
 namespace rewise::multispin {

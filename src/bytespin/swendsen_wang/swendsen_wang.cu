@@ -122,12 +122,12 @@ void launch_keep_equal(const GraphView& graph, const DeviceLabels& labels,
 // Writes of step 3 are atomic, because several lanes may attach the same root.
 
 template <int kDim>
-class TileLabeller {
+class ReplicaTileLabeller {
  public:
   // `forest`: [kTileSites] in shared memory, the warp's own.
-  __device__ __forceinline__ TileLabeller(const GraphView& graph, const DeviceLabels& labels,
-                                          const ReplicaLabels& arrays, std::uint32_t tile,
-                                          std::uint32_t* forest)
+  __device__ __forceinline__ ReplicaTileLabeller(const GraphView& graph, const DeviceLabels& labels,
+                                                 const ReplicaLabels& arrays, std::uint32_t tile,
+                                                 std::uint32_t* forest)
       : graph_(graph),
         replica_(arrays),
         forest_(forest),
@@ -356,7 +356,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const auto [replica, tile] = warp_position(tiles);
   if (replica >= replicas.count) return;
   const ReplicaLabels arrays(labels, replica, replicas.stride);
-  TileLabeller<kDim> labeller(graph, labels, arrays, tile, forests[threadIdx.x / 32]);
+  ReplicaTileLabeller<kDim> labeller(graph, labels, arrays, tile, forests[threadIdx.x / 32]);
   labeller.template join<kAligned>(replicas.spins_of(replica));
   labeller.find_roots();
   std::uint64_t square = 0, fourth = 0;

@@ -10,7 +10,7 @@
 
 #include "src/cuda/device_arrays.hpp"
 #include "src/engine/engine.hpp"
-#include "src/multispin/device_graphs.hpp"
+#include "src/multispin/device_graphs_cuda.hpp"
 #include "src/multispin/wolff/wolff_cuda.hpp"
 #include "src/multispin/wolff/wolff_dense_cuda.hpp"
 

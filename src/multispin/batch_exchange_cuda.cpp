@@ -1,4 +1,4 @@
-#include "src/multispin/device_exchange.hpp"
+#include "src/multispin/batch_exchange_cuda.hpp"
 
 #include <algorithm>
 
