@@ -133,14 +133,14 @@ struct DigitRound {
 // a later turn stays open, and that turn overwrites its `below`.
 template <int kDim>
 RW_HD void compare_round(const Draws& draws, const PhiloxItem& item, unsigned level, unsigned turn,
-                         const std::uint32_t* wait, const DigitRound& now, Decision* of) {
-  Decision all{now.taken, 0, of[kGroupWords - 1].p0, of[kGroupWords - 1].p1, 0};
+                         const std::uint32_t* wait, const DigitRound& now, Decision* decisions) {
+  Decision all{now.taken, 0, decisions[kGroupWords - 1].p0, decisions[kGroupWords - 1].p1, 0};
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (unsigned w = kGroupWords - 1; w-- > 0;) {
-    all.p0 = select(wait[w], of[w].p0, all.p0);
-    all.p1 = select(wait[w], of[w].p1, all.p1);
+    all.p0 = select(wait[w], decisions[w].p0, all.p0);
+    all.p1 = select(wait[w], decisions[w].p1, all.p1);
   }
   const Words4 r = item.words(draws.update, draws.call[level_call(level, turn)]);
   all.template compare<kDim>(r, draws.digit + kQuickDigits + 4 * level);
@@ -148,14 +148,14 @@ RW_HD void compare_round(const Draws& draws, const PhiloxItem& item, unsigned le
 #pragma unroll
 #endif
   for (unsigned w = 0; w < kGroupWords; ++w) {
-    of[w].below = select(wait[w], all.below, of[w].below);
-    of[w].open &= ~wait[w] | now.before[w] | all.open;
+    decisions[w].below = select(wait[w], all.below, decisions[w].below);
+    decisions[w].open &= ~wait[w] | now.before[w] | all.open;
   }
 }
 
 // Decides the remaining sites, level by level, all words of the group together.
 template <int kDim>
-RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of) {
+RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* decisions) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -164,10 +164,10 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = of[w].open;
+    for (unsigned w = 0; w < kGroupWords; ++w) wait[w] = decisions[w].open;
     DigitRound now(wait);
     if (now.taken == 0) return;
-    compare_round<kDim>(draws, item, level, 0, wait, now, of);
+    compare_round<kDim>(draws, item, level, 0, wait, now, decisions);
     for (unsigned turn = 1;; ++turn) {
       std::uint32_t waiting = 0;
 #if defined(__CUDA_ARCH__)
@@ -179,7 +179,7 @@ RW_HD void decide_rest(const Draws& draws, const PhiloxItem& item, Decision* of)
       }
       if (waiting == 0) break;
       now = DigitRound(wait);
-      compare_round<kDim>(draws, item, level, turn, wait, now, of);
+      compare_round<kDim>(draws, item, level, turn, wait, now, decisions);
     }
   }
 }
@@ -190,18 +190,20 @@ template <int kDim, bool kDownhill, unsigned kZeros = 0>
 RW_HD void decide_group(const Draws& draws, std::uint32_t item,
                         const std::uint32_t (&x)[kGroupWords][2 * kDim], std::uint32_t* flips) {
   const PhiloxItem shared(draws.update, item);
-  Decision of[kGroupWords];
+  Decision decisions[kGroupWords];
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (unsigned w = 0; w < kGroupWords; ++w) {
-    of[w] = decide_quickly<kDim, kDownhill, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
+    decisions[w] =
+        decide_quickly<kDim, kDownhill, kZeros>(draws, shared, w, Disagreement<kDim>(x[w]));
   }
-  decide_rest<kDim>(draws, shared, of);
+  decide_rest<kDim>(draws, shared, decisions);
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-  for (unsigned w = 0; w < kGroupWords; ++w) flips[w] = (of[w].below & ~of[w].open) ^ of[w].invert;
+  for (unsigned w = 0; w < kGroupWords; ++w)
+    flips[w] = (decisions[w].below & ~decisions[w].open) ^ decisions[w].invert;
 }
 
 }  // namespace rewise::bitlattice

@@ -102,12 +102,12 @@ void launch_start(const Layout& g, Rows rows, std::uint64_t seed, std::uint32_t 
 void launch_update(const Layout& g, Rows rows, const Draws& draws, LocalUpdate rule, int colour,
                    std::uint32_t* spins, cudaStream_t stream) {
   const std::uint64_t words = g.colour_words();
-  const Colour of{(colour != 0) != g.first_odd ? 1 : 0, item_of(g.first_group, colour),
-                  spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0)};
+  const Colour updated{(colour != 0) != g.first_odd ? 1 : 0, item_of(g.first_group, colour),
+                       spins + (colour == 0 ? 0 : words), spins + (colour == 0 ? words : 0)};
   with_lattice_dim(g.dim, [&]<int kDim>() {
     const auto kernel =
         certain_downhill(rule) ? kernel_of<kDim, true>(g, draws) : kernel_of<kDim, false>(g, draws);
-    launch(kernel, shape_of(g, rows, kThreads), stream, g, rows, draws, of);
+    launch(kernel, shape_of(g, rows, kThreads), stream, g, rows, draws, updated);
   });
 }
 

@@ -11,10 +11,10 @@ std::uint64_t DeviceGraph::bytes(const GraphTables& tables) {
 DeviceGraph::DeviceGraph(const GraphTables& tables, cudaStream_t stream) : view_(tables.view()) {
   std::vector<Threshold> flip, bond;
   std::vector<std::uint64_t> weight;
-  for (const Thresholds& of : tables.thresholds) {
-    flip.insert(flip.end(), of.flip.begin(), of.flip.end());
-    weight.insert(weight.end(), of.weight.begin(), of.weight.end());
-    bond.push_back(of.bond);
+  for (const Thresholds& one : tables.thresholds) {
+    flip.insert(flip.end(), one.flip.begin(), one.flip.end());
+    weight.insert(weight.end(), one.weight.begin(), one.weight.end());
+    bond.push_back(one.bond);
   }
   // The 64 sites of a word may begin in the last masks but one.
   std::vector<SiteMasks> site_masks = tables.site_masks;

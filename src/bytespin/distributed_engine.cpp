@@ -388,9 +388,10 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
     const std::vector<std::uint64_t> sums = subdomains_.count();
     std::vector<unsigned long long> unequal(replicas_), most(replicas_);
     for (std::size_t replica = 0; replica < replicas_; ++replica) {
-      const auto of = std::span(sums).subspan(replica * (1 + tables_.states), 1 + tables_.states);
-      unequal[replica] = of[0];
-      most[replica] = largest_count(tables_, of);
+      const auto counts =
+          std::span(sums).subspan(replica * (1 + tables_.states), 1 + tables_.states);
+      unequal[replica] = counts[0];
+      most[replica] = largest_count(tables_, counts);
     }
     fill_observation(unequal.data(), most.data(), out);
     work_.measure_seconds += now() - begin;

@@ -44,9 +44,9 @@ IndexRange BytespinSubdomain::part(int rank) const {
 std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
   const Graph& graph = tables_->graph;
   std::vector<FarSites> far(static_cast<std::size_t>(transport_.size())), some;
-  const auto in_halo = [&](Site site, IndexRange of) {
+  const auto in_halo = [&](Site site, IndexRange slab) {
     const std::uint64_t plane = site / plane_ * plane_;
-    return plane == previous_plane(of.first) || plane == next_plane(of.last);
+    return plane == previous_plane(slab.first) || plane == next_plane(slab.last);
   };
   const auto modified = graph.modified_sites();
   for (std::size_t k = 0; k < modified.size(); ++k) {

@@ -58,17 +58,17 @@ void CudaSubdomain::finish() noexcept {
 void CudaSubdomain::upload_exchanged() {
   if (transport_.size() == 1) return;
   std::vector<FarSites> all(static_cast<std::size_t>(transport_.size()));
-  const auto of = [&](int rank) -> FarSites& { return all[static_cast<std::size_t>(rank)]; };
-  for (const FarSites& far : far_) of(far.rank) = far;
+  const auto with_rank = [&](int rank) -> FarSites& { return all[static_cast<std::size_t>(rank)]; };
+  for (const FarSites& far : far_) with_rank(far.rank) = far;
   const auto add_plane = [&](std::vector<Site>(&sites)[2], std::uint64_t first) {
     for (std::uint64_t site = first; site < first + plane_; ++site) {
       sites[lattice_.colour(static_cast<Site>(site))].push_back(static_cast<Site>(site));
     }
   };
-  add_plane(of(previous_rank()).sent, own_.first);
-  add_plane(of(previous_rank()).received, previous_plane(own_.first));
-  add_plane(of(next_rank()).sent, own_.last - plane_);
-  add_plane(of(next_rank()).received, next_plane(own_.last));
+  add_plane(with_rank(previous_rank()).sent, own_.first);
+  add_plane(with_rank(previous_rank()).received, previous_plane(own_.first));
+  add_plane(with_rank(next_rank()).sent, own_.last - plane_);
+  add_plane(with_rank(next_rank()).received, next_plane(own_.last));
   for (int rank = 0; rank < transport_.size(); ++rank) {
     const bool next_to = rank == previous_rank() || rank == next_rank();
     const bool is_far = std::any_of(far_.begin(), far_.end(),
@@ -79,7 +79,7 @@ void CudaSubdomain::upload_exchanged() {
     ColourExchange& exchanged = (sent ? sent_ : received_)[colour];
     std::vector<Site> sites;
     for (const int rank : with_) {
-      std::vector<Site>& of_rank = (sent ? of(rank).sent : of(rank).received)[colour];
+      std::vector<Site>& of_rank = (sent ? with_rank(rank).sent : with_rank(rank).received)[colour];
       std::sort(of_rank.begin(), of_rank.end());
       of_rank.erase(std::unique(of_rank.begin(), of_rank.end()), of_rank.end());
       of_rank.resize((of_rank.size() + 127) / 128 * 128, kNoSite);
@@ -199,14 +199,14 @@ void CudaSubdomain::count(std::span<std::uint64_t> sums) {
   const auto counted = measured_.to_host(stream());
   const std::uint64_t counts = measured_counts(tables_->potts, tables_->states);
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
-    const auto of = sums.subspan(replica * (1 + tables_->states), 1 + tables_->states);
+    const auto sums_of_replica = sums.subspan(replica * (1 + tables_->states), 1 + tables_->states);
     const auto* of_replica = counted.data() + replicas_ + replica * counts;
-    of[0] = counted[replica];
+    sums_of_replica[0] = counted[replica];
     if (tables_->potts) {
-      std::copy_n(of_replica, counts, of.begin() + 1);
+      std::copy_n(of_replica, counts, sums_of_replica.begin() + 1);
     } else {
-      of[1] = own_.size() - *of_replica;
-      of[2] = *of_replica;
+      sums_of_replica[1] = own_.size() - *of_replica;
+      sums_of_replica[2] = *of_replica;
     }
   }
 }

@@ -105,16 +105,17 @@ inline cudaError_t take_from_pool(void*& memory, std::size_t bytes) {
 // Frees memory of the pool. While an exception is in flight, work on the memory may not have ended,
 // so the device is synchronised first.
 inline cudaError_t return_to_pool(void* memory) {
-  cudaPointerAttributes of{};
+  cudaPointerAttributes attributes{};
   int current = 0;
-  cudaError_t status = cudaPointerGetAttributes(&of, memory);
+  cudaError_t status = cudaPointerGetAttributes(&attributes, memory);
   if (status == cudaSuccess) status = cudaGetDevice(&current);
-  if (status == cudaSuccess && of.device != current) status = cudaSetDevice(of.device);
+  if (status == cudaSuccess && attributes.device != current)
+    status = cudaSetDevice(attributes.device);
   if (status == cudaSuccess && std::uncaught_exceptions() > 0) status = cudaDeviceSynchronize();
   cudaStream_t stream = nullptr;
   if (status == cudaSuccess) status = pool_stream(stream);
   if (status == cudaSuccess) status = cudaFreeAsync(memory, stream);
-  if (of.device != current) cudaSetDevice(current);
+  if (attributes.device != current) cudaSetDevice(current);
   return status;
 }
 

@@ -365,7 +365,7 @@ std::uint64_t DeviceBatch::take_flipped(std::size_t graph, const MeasuredSums::S
   if (!wolff_) return 0;
   const std::size_t replicas = sums.layout.replicas;
   std::uint64_t all = 0;
-  sums.of<std::uint64_t>(graph, MeasuredSums::kClusters).visit([&](const auto& sites) {
+  sums.values<std::uint64_t>(graph, MeasuredSums::kClusters).visit([&](const auto& sites) {
     for (std::size_t first = 0; first < sites.size(); first += replicas) {
       for (std::size_t r = 0; r < replicas; ++r) {
         flipped_[graph * replicas + r] += sites[first + r];

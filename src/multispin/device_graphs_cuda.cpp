@@ -254,7 +254,7 @@ void DeviceGraphs::lay_cells(std::span<const EngineView> engines, cudaStream_t s
       for (auto next = group; next != begin;) {
         --next;
         lists.add(*next, offset_of_degree_.at(next->degree),
-                  e.temperatures.front().local.of(next->degree).classes);
+                  e.temperatures.front().local.of_degree(next->degree).classes);
       }
     }
     starts[colours] = here();

@@ -207,8 +207,9 @@ void CudaEngine::measure_all(Members members, const F& take) {
   std::vector<Observation> all(members.size());
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
-    all[k].bond_sum = sums.of<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
-    all[k].magnetisation = sums.of<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
+    all[k].bond_sum = sums.values<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
+    all[k].magnetisation =
+        sums.values<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
     e.move_cluster_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
@@ -229,7 +230,7 @@ void CudaEngine::measure_masked(Members members, DeviceBatch::Mask mask,
   const MeasuredSums::Sums sums = batch.fetch(0, false);
   for (std::size_t k = 0; k < members.size(); ++k) {
     (mask == DeviceBatch::Mask::spins ? out[k].magnetisation : out[k].staggered) =
-        sums.of<std::int64_t>(members[k]->member_, MeasuredSums::kMagnetisation).wide();
+        sums.values<std::int64_t>(members[k]->member_, MeasuredSums::kMagnetisation).wide();
   }
 }
 
@@ -241,8 +242,8 @@ void CudaEngine::measure_overlaps(Members members, std::span<Observation> out) {
   if (exchanges) batch.exchange().fetch();
   for (std::size_t k = 0; k < members.size(); ++k) {
     CudaEngine& e = *members[k];
-    const auto link = sums.of<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
-    const auto products = sums.of<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
+    const auto link = sums.values<std::int64_t>(e.member_, MeasuredSums::kBondSum).wide();
+    const auto products = sums.values<std::int64_t>(e.member_, MeasuredSums::kMagnetisation).wide();
     for (std::size_t r = 0; r < e.replicas_; r += 2) {
       out[k].overlap.push_back(-products[r]);
       out[k].link_overlap.push_back(link[r]);
@@ -341,25 +342,25 @@ void CudaEngine::sample_chunks(Members members, const Schedule& schedule, std::u
 }
 
 Samples CudaEngine::samples(const MeasuredSums::Sums& sums, std::uint64_t updates) const {
-  const auto of = [&]<class T>(NarrowSpan<T>& list, MeasuredSums::Kind kind) {
-    list = sums.of<T>(member_, kind);
+  const auto take = [&]<class T>(NarrowSpan<T>& list, MeasuredSums::Kind kind) {
+    list = sums.values<T>(member_, kind);
   };
   Samples some;
   some.count = sums.layout.slots;
   some.cluster_updates = updates;
-  of(some.bond_sum, MeasuredSums::kBondSum);
-  of(some.magnetisation, MeasuredSums::kMagnetisation);
+  take(some.bond_sum, MeasuredSums::kBondSum);
+  take(some.magnetisation, MeasuredSums::kMagnetisation);
   if (updates == 0) return some;
-  of(some.cluster_size, MeasuredSums::kClusters);
-  of(some.cluster_quartic_low, MeasuredSums::kQuarticLow);
-  of(some.cluster_quartic_high, MeasuredSums::kQuarticHigh);
-  if (!pair_sums_[0].empty()) of(some.pair_size, MeasuredSums::kPairSize);
+  take(some.cluster_size, MeasuredSums::kClusters);
+  take(some.cluster_quartic_low, MeasuredSums::kQuarticLow);
+  take(some.cluster_quartic_high, MeasuredSums::kQuarticHigh);
+  if (!pair_sums_[0].empty()) take(some.pair_size, MeasuredSums::kPairSize);
   if (cluster_cross_.empty()) return some;  // other members of the batch may have weights
-  of(some.cluster_cross, MeasuredSums::kCross);
-  of(some.cluster_weight, MeasuredSums::kWeightSquare);
+  take(some.cluster_cross, MeasuredSums::kCross);
+  take(some.cluster_weight, MeasuredSums::kWeightSquare);
   if (pair_sums_[0].empty()) return some;
-  of(some.pair_cross, MeasuredSums::kPairCross);
-  of(some.pair_weight, MeasuredSums::kPairWeight);
+  take(some.pair_cross, MeasuredSums::kPairCross);
+  take(some.pair_weight, MeasuredSums::kPairWeight);
   return some;
 }
 

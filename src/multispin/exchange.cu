@@ -29,7 +29,7 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   };
   const std::uint32_t next = replica + of_temperature;
   const bool accepted = e.rules[graph * (e.temperatures - 1) + t].accepts(
-      sum(replica), sum(next), exchange_draw(e.seeds.of(graph), replica, *e.step));
+      sum(replica), sum(next), exchange_draw(e.seeds.of_graph(graph), replica, *e.step));
   const unsigned all = __ballot_sync(~0u, accepted);
   if (accepted) {
     std::uint32_t* walker = e.walker + first;

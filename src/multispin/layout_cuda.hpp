@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kMaxGraphs = 256;
 struct DeviceSeeds {
   std::uint64_t seed[kMaxGraphs];
 
-  RW_HD PhiloxSeed of(std::uint32_t graph) const { return seed[graph]; }
+  RW_HD PhiloxSeed of_graph(std::uint32_t graph) const { return seed[graph]; }
 };
 
 // The common lattice of the graphs of a batch, and their regular cells. Pointers are to device

@@ -39,7 +39,7 @@ class MeasuredSums {
     SumLayout layout;
     // Empty if this kind was not measured.
     template <class T>
-    NarrowSpan<T> of(std::size_t graph, Kind kind) const {
+    NarrowSpan<T> values(std::size_t graph, Kind kind) const {
       if (kind >= layout.kinds) return {};
       return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.values(kind),
               layout.bytes[kind]};

@@ -52,10 +52,10 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       exchange_(spec) {
   make_weighted_sums();
   if (spec.staggered && (layout_.lattice.dim == 0 || !layout_.turned.empty())) {
-    const std::vector<std::uint8_t> of = graph.sublattices();
+    const std::vector<std::uint8_t> sublattice = graph.sublattices();
     second_sublattice_.assign(layout_.words, 0);
     layout_.for_each_slot(0, layout_.sites, [&](Site site, Slot slot) {
-      second_sublattice_[slot] = layout_.turn(slot, of[site] != 0 ? ~0u : 0);
+      second_sublattice_[slot] = layout_.turn(slot, sublattice[site] != 0 ? ~0u : 0);
     });
   }
   for (const double beta : spec.betas) {

@@ -62,8 +62,8 @@ struct SiteTile {
     TilePlace to{0, 0};
     std::uint32_t tile_stride = 1;
     for (int k = 0; k < kDim; ++k) {
-      const std::uint32_t of = extent[static_cast<unsigned>(k)];
-      const std::uint32_t rest = k + 1 < kDim ? site / of : 0, x = site - rest * of;
+      const std::uint32_t edge = extent[static_cast<unsigned>(k)];
+      const std::uint32_t rest = k + 1 < kDim ? site / edge : 0, x = site - rest * edge;
       to.tile += x / length(k) * tile_stride;
       to.place += x % length(k) * (k == 0 ? 1 : 32 * stride(k));
       tile_stride *= along[k];

@@ -157,9 +157,9 @@ TEST_CASE("cluster sums with weights equal enumeration on bare lattices") {
 TEST_CASE("cluster sums with weights do not depend on threads, stops and restarts") {
   for (const auto& [extents, p] : std::vector<std::pair<std::vector<std::uint32_t>, double>>{
            {{36, 34}, 0.1}, {{500}, 0.3}, {{10, 6, 8}, 1.0}, {{64, 40}, 0.01}}) {
-    GraphSpec of{extents, p, Rule::rewire, 6};
-    of.bare = true;
-    const Graph graph = build_graph(of);
+    GraphSpec graph_spec{extents, p, Rule::rewire, 6};
+    graph_spec.bare = true;
+    const Graph graph = build_graph(graph_spec);
     EngineSpec spec = spec_of({1.4, 2.5}, 64);
     spec.cluster_pairs = true;
     std::vector<EngineOptions> options(3);
@@ -170,9 +170,9 @@ TEST_CASE("cluster sums with weights do not depend on threads, stops and restart
 }
 
 TEST_CASE("graphs without weights give no sums with weights") {
-  GraphSpec of{{8, 8}, 0.2, Rule::add, 6};
-  of.bare = true;
-  const Graph bare = build_graph(of), rewired = build_graph({{8, 8}, 0.2, Rule::rewire, 6});
+  GraphSpec graph_spec{{8, 8}, 0.2, Rule::add, 6};
+  graph_spec.bare = true;
+  const Graph bare = build_graph(graph_spec), rewired = build_graph({{8, 8}, 0.2, Rule::rewire, 6});
   for (const Graph* graph : {&bare, &rewired}) {
     const auto engine = make_multispin_engine(*graph, spec_of({2.5}, 32), {});
     engine->advance({0, 1}, 1);
@@ -197,9 +197,9 @@ TEST_CASE("graphs without weights give no sums with weights") {
 }
 
 TEST_CASE("steps before first_pair_step add nothing to sums over pairs of clusters") {
-  GraphSpec of{{16, 16}, 0.2, Rule::rewire, 6};
-  of.bare = true;
-  const Graph bare = build_graph(of);
+  GraphSpec graph_spec{{16, 16}, 0.2, Rule::rewire, 6};
+  graph_spec.bare = true;
+  const Graph bare = build_graph(graph_spec);
   EngineSpec spec = spec_of({2.5}, 32);
   spec.cluster_pairs = true;
   const auto all = make_multispin_engine(bare, spec, {});

@@ -317,25 +317,25 @@ TEST_CASE("multispin: a checkerboard antiferromagnet is a ferromagnet with a sub
 
 TEST_CASE("the multispin engine rejects other couplings and fields") {
   const Graph graph = build_graph({{8, 8}, 0.1, Rule::rewire, 4});
-  const auto refused = [&](const Interactions& of) {
+  const auto refused = [&](const Interactions& interactions) {
     EngineSpec spec;
     spec.betas = {0.5};
-    spec.model.interactions = of;
+    spec.model.interactions = interactions;
     expect(ExitCode::usage, "bytespin", [&] { make_multispin_engine(graph, spec, {}); });
   };
-  Interactions of;
-  of.couplings = CouplingKind::gaussian;
-  refused(of);
-  of = {};
-  of.field = 0.1;
-  of.random_field = RandomField::plus_minus;
-  refused(of);
-  of = {};
-  of.random_field = RandomField::gaussian;
-  refused(of);
-  of = {};
-  of.shortcut_strength = 0.5;
-  refused(of);
+  Interactions interactions;
+  interactions.couplings = CouplingKind::gaussian;
+  refused(interactions);
+  interactions = {};
+  interactions.field = 0.1;
+  interactions.random_field = RandomField::plus_minus;
+  refused(interactions);
+  interactions = {};
+  interactions.random_field = RandomField::gaussian;
+  refused(interactions);
+  interactions = {};
+  interactions.shortcut_strength = 0.5;
+  refused(interactions);
   EngineSpec spec;
   spec.betas = {0.5};
   spec.model = pm();

@@ -70,9 +70,9 @@ TEST_CASE("sweeps of rows and of listed cells give the same words") {
     Words words = start;
     for (Site site = 0; site < graph.sites(); ++site) {
       const Slot slot = layout.slot(site);
-      const auto of = static_cast<std::uint32_t>(graph.colour(site));
-      if (of < colour ||
-          (of == colour && slot < layout.colour_base[colour] + row * layout.half_row)) {
+      const auto own_colour = static_cast<std::uint32_t>(graph.colour(site));
+      if (own_colour < colour ||
+          (own_colour == colour && slot < layout.colour_base[colour] + row * layout.half_row)) {
         words[slot] = whole[slot];
       }
     }

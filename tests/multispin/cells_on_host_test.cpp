@@ -141,7 +141,8 @@ class Arrays {
         for (std::uint32_t i = 0; i < padded; ++i) {
           if (i % 32 == 0) {
             warps_.push_back({neighbour_.size() + i, padded, group.degree, offset_.at(group.degree),
-                              tables.of(group.degree).classes, std::min(group.cells - i, 32u), 0});
+                              tables.of_degree(group.degree).classes,
+                              std::min(group.cells - i, 32u), 0});
           }
           slot_.push_back(i < group.cells ? group.slot[i] : ~0u);
           site_.push_back(i < group.cells ? group.site[i] : ~0u);
@@ -341,20 +342,20 @@ void compare(const Graph& graph, LocalUpdate local, std::size_t temperatures,
 }
 
 Interactions couplings_pm() {
-  Interactions of;
-  of.couplings = CouplingKind::plus_minus;
-  return of;
+  Interactions interactions;
+  interactions.couplings = CouplingKind::plus_minus;
+  return interactions;
 }
 Interactions in_field(double field) {
-  Interactions of;
-  of.field = field;
-  return of;
+  Interactions interactions;
+  interactions.field = field;
+  return interactions;
 }
 Interactions in_random_field(double width) {
-  Interactions of;
-  of.random_field = RandomField::plus_minus;
-  of.field_width = width;
-  return of;
+  Interactions interactions;
+  interactions.random_field = RandomField::plus_minus;
+  interactions.field_width = width;
+  return interactions;
 }
 
 }  // namespace

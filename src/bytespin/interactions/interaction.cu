@@ -82,7 +82,7 @@ struct Trees {
   std::uint32_t* bits;  // [sets][words]
   std::uint64_t sites, words;
 
-  __device__ __forceinline__ ParentForest of(std::uint32_t set) const {
+  __device__ __forceinline__ ParentForest forest(std::uint32_t set) const {
     return {parents + set * sites};
   }
   __device__ __forceinline__ std::uint32_t& bits_of(std::uint32_t set, Site site) const {
@@ -107,7 +107,7 @@ __global__ void join_trees(const __grid_constant__ InteractionRules c,
   const DrawKey key = replicas.key(item.replica);
   const Boltzmann factors = c.boltzmann[replicas.temperature(item.replica)];
   const std::uint8_t* const spins = replicas.spins_of(item.replica);
-  const ParentForest forest = trees.of(item.replica);
+  const ParentForest forest = trees.forest(item.replica);
   c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
     if (neighbour > site && c.joins(factors, key, slot, spins[site], spins[neighbour])) {
       forest.unite(site, neighbour);
@@ -122,7 +122,7 @@ __global__ void mark_fixed(const __grid_constant__ InteractionRules c,
   const Item item = item_of(items);
   if (item.index >= items.items) return;
   const auto site = static_cast<Site>(item.index);
-  const ParentForest forest = trees.of(item.replica);
+  const ParentForest forest = trees.forest(item.replica);
   const Site root = forest.climb(site);
   forest.store(site, root);
   if (c.binds_to_ghost(c.boltzmann[replicas.temperature(item.replica)], replicas.key(item.replica),
@@ -161,7 +161,7 @@ __global__ void join_houdayer_pairs(const __grid_constant__ InteractionRules c,
   const std::uint32_t replica = first_replica_of_pair(replicas, item.replica);
   const std::uint8_t* const a = replicas.spins_of(replica);
   const std::uint8_t* const b = replicas.spins_of(replica + kPartnerDistance);
-  const ParentForest forest = trees.of(item.replica);
+  const ParentForest forest = trees.forest(item.replica);
   c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t) {
     if (neighbour > site && InteractionRules::couples_join(a, b, site, neighbour)) {
       forest.unite(site, neighbour);
@@ -177,7 +177,7 @@ __global__ void flip_houdayer_pairs(const __grid_constant__ InteractionRules c,
   const std::uint32_t replica = first_replica_of_pair(replicas, item.replica);
   std::uint8_t* const a = replicas.spins_of(replica) + item.index;
   std::uint8_t* const b = replicas.spins_of(replica + kPartnerDistance) + item.index;
-  const Site root = trees.of(item.replica).climb(static_cast<Site>(item.index));
+  const Site root = trees.forest(item.replica).climb(static_cast<Site>(item.index));
   if (!c.pair_flips(replicas.key(replica), root, *a == *b)) return;
   *a ^= 1;
   *b ^= 1;

@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// The draws of four sites whose slots are 16 apart; of(): the draw of one site.
+// The draws of four sites whose slots are 16 apart; one(): the draw of one site.
 struct IsingDraws {
   Words4 draw;
 
   __device__ __forceinline__ IsingDraws(const DrawKey& key, std::uint64_t item)
       : draw(key.words(Stream::bytespin_local, item)) {}
   __device__ __forceinline__ std::uint32_t operator[](unsigned j) const { return draw.w[j]; }
-  __device__ __forceinline__ static std::uint32_t of(const DrawKey& key, std::uint64_t slot) {
+  __device__ __forceinline__ static std::uint32_t one(const DrawKey& key, std::uint64_t slot) {
     return slot_draw(key, Stream::bytespin_local, slot);
   }
 };
@@ -87,7 +87,7 @@ struct PottsDraws {
   __device__ __forceinline__ PottsDraw operator[](unsigned j) const {
     return {draw[j], proposal.w[j]};
   }
-  __device__ __forceinline__ static PottsDraw of(const DrawKey& key, std::uint64_t slot) {
+  __device__ __forceinline__ static PottsDraw one(const DrawKey& key, std::uint64_t slot) {
     return {slot_draw(key, Stream::bytespin_local, slot),
             slot_draw(key, Stream::bytespin_proposal, slot)};
   }
@@ -238,7 +238,7 @@ __device__ __forceinline__ void modified_cell(const GraphView& graph, const Cell
   };
   const Rule rule(graph, replicas, replica);
   const auto draw =
-      Rule::Draws::of(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
+      Rule::Draws::one(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
   spins[cell.site] = static_cast<std::uint8_t>(
       rule.template next<kFewNeighbours>(spins[cell.site], cell.degree, draw, each));
 }
@@ -286,7 +286,7 @@ __device__ __forceinline__ void wide_cell(const GraphView& graph, const CellSlic
   }
   const std::uint64_t total = __shfl_sync(~0u, up_to, 31);
   const PottsDraw draw =
-      PottsDraws::of(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
+      PottsDraws::one(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
   std::uint64_t rest = mulhi64(draw.both(), total);
   if (rest < up_to - own || rest >= up_to) return;
   rest -= up_to - own;

@@ -10,7 +10,7 @@ namespace {
 __device__ __forceinline__ void cut_bond(const LabelArrays& slab, std::uint64_t plane,
                                          std::uint8_t* leaving, const Item& item) {
   const unsigned slowest = static_cast<unsigned>(slab.dim - 1);
-  std::uint8_t& bonds = slab.of(slab.bonds, item.replica)[slab.sites - plane + item.index];
+  std::uint8_t& bonds = slab.of_replica(slab.bonds, item.replica)[slab.sites - plane + item.index];
   leaving[item.replica * plane + item.index] = bonds >> slowest & 1u;
   bonds = static_cast<std::uint8_t>(bonds & ~(1u << slowest));
 }

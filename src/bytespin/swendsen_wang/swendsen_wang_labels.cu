@@ -67,7 +67,7 @@ __device__ __forceinline__ void activate_chunk(const GraphView& graph,
   const DrawnBonds<kDim> drawn(replicas.key(item.replica),
                                graph.bond[replicas.temperature(item.replica)], chunk);
   const std::uint8_t* spins = replicas.spins_of(item.replica);
-  std::uint8_t* bonds = arrays.of(arrays.bonds, item.replica);
+  std::uint8_t* bonds = arrays.of_replica(arrays.bonds, item.replica);
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half) {
     const std::uint64_t site = first + 32 * half + threadIdx.x % 32;
@@ -100,7 +100,7 @@ __device__ __forceinline__ void activate_shortcut(const GraphView& graph,
   const auto group = static_cast<std::uint32_t>(bond.slot >> 5);
   const std::uint32_t site = group / graph.bond_slots.dim * 32 + (bond.slot & 31u);
   const std::uint32_t bit = 8 * (site % 4) + group % graph.bond_slots.dim;
-  auto* words = reinterpret_cast<std::uint32_t*>(arrays.of(arrays.bonds, item.replica));
+  auto* words = reinterpret_cast<std::uint32_t*>(arrays.of_replica(arrays.bonds, item.replica));
   atomicAnd(words + site / 4, ~(1u << bit));
 }
 
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kItemThreads)
                       const __grid_constant__ LabelArrays arrays, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
-  std::uint8_t* out = arrays.of(arrays.bonds, item.replica);
+  std::uint8_t* out = arrays.of_replica(arrays.bonds, item.replica);
   if (kPotts) {
     draw_states(replicas.key(item.replica), graph.states, out, item.index);
   } else {
@@ -180,8 +180,8 @@ template <bool kPotts>
 __device__ __forceinline__ void flip_site(const DeviceReplicas& replicas, const LabelArrays& arrays,
                                           const Item& item) {
   std::uint8_t* spin = replicas.spins_of(item.replica) + item.index;
-  const std::uint8_t drawn =
-      arrays.of(arrays.bonds, item.replica)[arrays.of(arrays.label, item.replica)[item.index]];
+  const std::uint8_t drawn = arrays.of_replica(
+      arrays.bonds, item.replica)[arrays.of_replica(arrays.label, item.replica)[item.index]];
   *spin = kPotts ? drawn : static_cast<std::uint8_t>(*spin ^ drawn);
 }
 
@@ -221,8 +221,8 @@ constexpr unsigned kSitesPerCount = 16;  // of a thread
 
 // Called by whole blocks.
 __device__ __forceinline__ void count_sites(const LabelArrays& arrays, const Item& item) {
-  const std::uint32_t* label = arrays.of(arrays.label, item.replica);
-  std::uint32_t* size = arrays.of(arrays.size, item.replica);
+  const std::uint32_t* label = arrays.of_replica(arrays.label, item.replica);
+  std::uint32_t* size = arrays.of_replica(arrays.size, item.replica);
   RootSums sizes([size](Site root, std::uint32_t sites) { atomicAdd(size + root, sites); });
   const std::uint64_t first =
       (item.index - threadIdx.x) * kSitesPerCount + threadIdx.x;  // of a block's
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kItemThreads)
 __device__ __forceinline__ void sum_replica(const LabelArrays& arrays, std::uint32_t replica,
                                             std::uint64_t first, std::uint64_t end,
                                             std::uint64_t threads, unsigned long long* sums) {
-  const std::uint32_t* size = arrays.of(arrays.size, replica);
+  const std::uint32_t* size = arrays.of_replica(arrays.size, replica);
   std::uint64_t square = 0;
   WideSum fourth = 0;
   for (std::uint64_t site = first; site < end; site += threads) {

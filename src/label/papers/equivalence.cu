@@ -44,8 +44,8 @@ struct Equivalences {
 
 __device__ __forceinline__ Equivalences equivalences(const LabelArrays& arrays, bool references,
                                                      std::uint32_t replica) {
-  return {arrays.of(arrays.label, replica),
-          arrays.of(references ? arrays.parent : arrays.label, replica)};
+  return {arrays.of_replica(arrays.label, replica),
+          arrays.of_replica(references ? arrays.parent : arrays.label, replica)};
 }
 
 // The smallest label of a site's neighbours.
@@ -73,7 +73,7 @@ __device__ __forceinline__ bool scan_site(const LabelArrays& arrays, bool refere
   const Equivalences e = equivalences(arrays, references, item.replica);
   const auto site = static_cast<Site>(item.index);
   const std::uint32_t least =
-      least_around<kDim>(arrays, arrays.of(arrays.bonds, item.replica), e.label, site);
+      least_around<kDim>(arrays, arrays.of_replica(arrays.bonds, item.replica), e.label, site);
   const std::uint32_t label = load(e.label + site);
   if (least >= label) return false;
   atomicMin(e.references + label, least);
@@ -130,9 +130,9 @@ __global__ void __launch_bounds__(kItemThreads)
 __device__ __forceinline__ void start_site(const LabelArrays& arrays, const Item& item,
                                            std::uint32_t size, bool parents) {
   const auto site = static_cast<Site>(item.index);
-  arrays.of(arrays.label, item.replica)[site] = site;
-  if (parents) arrays.of(arrays.parent, item.replica)[site] = site;
-  arrays.of(arrays.size, item.replica)[site] = size;
+  arrays.of_replica(arrays.label, item.replica)[site] = site;
+  if (parents) arrays.of_replica(arrays.parent, item.replica)[site] = site;
+  arrays.of_replica(arrays.size, item.replica)[site] = size;
 }
 
 }  // namespace

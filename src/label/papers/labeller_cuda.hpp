@@ -38,7 +38,7 @@ struct LabelArrays {
 
   // The first element of a replica in an array of sites.
   template <class T>
-  RW_HD T* of(T* array, std::uint32_t replica) const {
+  RW_HD T* of_replica(T* array, std::uint32_t replica) const {
     return array + replica * stride;
   }
 };

@@ -53,7 +53,7 @@ __device__ __forceinline__ Ends border_ends(const LabelArrays& arrays, const Lab
 __device__ __forceinline__ void note(const LabelArrays& arrays, const RootPairs& pairs,
                                      std::uint32_t replica, const Ends& ends) {
   const unsigned lane = threadIdx.x % 32;
-  const std::uint32_t* parent = arrays.of(arrays.parent, replica);
+  const std::uint32_t* parent = arrays.of_replica(arrays.parent, replica);
   const Site a = ends.joined ? parent[ends.a] : 0, b = ends.joined ? parent[ends.b] : 0;
   const Site left_a = __shfl_up_sync(~0u, a, 1), left_b = __shfl_up_sync(~0u, b, 1);
   const bool known = lane != 0 && left_a == a && left_b == b;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void note_border(const LabelArrays& arrays, const Lab
   if (item.index < borders.first[arrays.dim]) {
     int k = 0;
     while (item.index >= borders.first[k + 1]) ++k;
-    ends = border_ends(arrays, tiles, borders, arrays.of(arrays.bonds, item.replica), k,
+    ends = border_ends(arrays, tiles, borders, arrays.of_replica(arrays.bonds, item.replica), k,
                        static_cast<std::uint32_t>(item.index - borders.first[k]));
   }
   note(arrays, pairs, item.replica, ends);
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kItemThreads)
                      ReplicaItems strides) {
   if (!goes_on(flags)) return;
   const Item thread = item_of(strides);
-  std::uint32_t* label = arrays.of(arrays.label, thread.replica);
+  std::uint32_t* label = arrays.of_replica(arrays.label, thread.replica);
   bool changed = false;
   for_each_pair(pairs, strides, thread, [&](Site one, Site two) {
     const std::uint32_t a = load(label + one), b = load(label + two);
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(kItemThreads)
 }
 
 __device__ __forceinline__ void resolve_site(const LabelArrays& arrays, const Item& item) {
-  const Site root = arrays.of(arrays.parent, item.replica)[item.index];
+  const Site root = arrays.of_replica(arrays.parent, item.replica)[item.index];
   if (root == item.index) return;
-  std::uint32_t* label = arrays.of(arrays.label, item.replica);
+  std::uint32_t* label = arrays.of_replica(arrays.label, item.replica);
   label[item.index] = label[root];
 }
 

@@ -79,7 +79,7 @@ struct SewTrees {
 };
 
 __device__ __forceinline__ SewTrees trees_of(const LabelArrays& arrays, std::uint32_t replica) {
-  return {arrays.of(arrays.parent, replica), arrays.of(arrays.size, replica)};
+  return {arrays.of_replica(arrays.parent, replica), arrays.of_replica(arrays.size, replica)};
 }
 
 // A seam: the bonds in direction k of the sites with begin[j] <= c[j] < begin[j] + length[j].
@@ -139,7 +139,7 @@ __device__ __forceinline__ void insert_seams(const LabelArrays& arrays, std::uin
                                              unsigned seams, const F& seam_at) {
   __shared__ std::uint32_t one[kSewThreads], two[kSewThreads];
   const unsigned each = blockDim.x / seams, warp = threadIdx.x / 32;
-  const std::uint8_t* bonds = arrays.of(arrays.bonds, replica);
+  const std::uint8_t* bonds = arrays.of_replica(arrays.bonds, replica);
   const SewTrees trees = trees_of(arrays, replica);
   const Seam<kDim> mine = seam_at(threadIdx.x / each);
   const std::uint64_t count = mine.count(), most = seam_at(0).count();
@@ -206,19 +206,19 @@ __global__ void __launch_bounds__(kSewThreads)
 // smallest tile root. Parents do not change any more.
 __device__ __forceinline__ void name_root(const LabelArrays& arrays, const Item& item) {
   const auto site = static_cast<Site>(item.index);
-  std::uint32_t* size = arrays.of(arrays.size, item.replica);
+  std::uint32_t* size = arrays.of_replica(arrays.size, item.replica);
   if (size[site] == 0) return;  // not a tile root
   const Site root = trees_of(arrays, item.replica).root(site);
   size[site] = root;
-  std::uint32_t* name = arrays.of(arrays.label, item.replica) + root;
+  std::uint32_t* name = arrays.of_replica(arrays.label, item.replica) + root;
   if (site < root && site < load(name)) atomicMin(name, site);
 }
 
 // The parent of a site is a tile root, also after joins.
 __device__ __forceinline__ void label_site(const LabelArrays& arrays, const Item& item) {
-  const Site parent = arrays.of(arrays.parent, item.replica)[item.index];
-  const Site root = arrays.of(arrays.size, item.replica)[parent];
-  std::uint32_t* label = arrays.of(arrays.label, item.replica);
+  const Site parent = arrays.of_replica(arrays.parent, item.replica)[item.index];
+  const Site root = arrays.of_replica(arrays.size, item.replica)[parent];
+  std::uint32_t* label = arrays.of_replica(arrays.label, item.replica);
   if (root != item.index) label[item.index] = label[root];
 }
 

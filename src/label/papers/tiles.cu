@@ -31,7 +31,7 @@ template <int kDim, TileMethod kMethod>
 __device__ __forceinline__ void load_tile(const LabelArrays& arrays, const LabelTiles& tiles,
                                           const TileCorner& corner, std::uint32_t replica,
                                           const TileSpace& space) {
-  const std::uint8_t* bonds = arrays.of(arrays.bonds, replica);
+  const std::uint8_t* bonds = arrays.of_replica(arrays.bonds, replica);
   for (std::uint32_t index = threadIdx.x; index < tiles.sites; index += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, index);
     const std::uint32_t ahead = at.valid ? bonds[at.site] & at.inside : 0;
@@ -77,9 +77,9 @@ template <int kDim, TileMethod kMethod>
 __device__ __forceinline__ void store_tile(const LabelArrays& arrays, const LabelTiles& tiles,
                                            const TileCorner& corner, std::uint32_t replica,
                                            const TileSpace& space) {
-  std::uint32_t* label = arrays.of(arrays.label, replica);
-  std::uint32_t* parent = arrays.of(arrays.parent, replica);
-  std::uint32_t* size = arrays.of(arrays.size, replica);
+  std::uint32_t* label = arrays.of_replica(arrays.label, replica);
+  std::uint32_t* parent = arrays.of_replica(arrays.parent, replica);
+  std::uint32_t* size = arrays.of_replica(arrays.size, replica);
   for (std::uint32_t index = threadIdx.x; index < tiles.sites; index += blockDim.x) {
     const TileSite at = tile_site<kDim>(tiles, arrays.geometry, corner, index);
     if (!at.valid) continue;

@@ -15,21 +15,21 @@ __global__ void __launch_bounds__(kItemThreads)
     unite_pairs(const __grid_constant__ LabelArrays arrays, const __grid_constant__ RootPairs pairs,
                 ReplicaItems strides) {
   const Item thread = item_of(strides);
-  const ParentForest forest{arrays.of(arrays.parent, thread.replica)};
+  const ParentForest forest{arrays.of_replica(arrays.parent, thread.replica)};
   for_each_pair(pairs, strides, thread, [&](Site a, Site b) { forest.unite(a, b); });
 }
 
 __device__ __forceinline__ void unite_shortcut(const LabelArrays& arrays, const Item& item) {
   if (arrays.shortcut_on[item.replica * arrays.shortcut_count + item.index] == 0) return;
   const SitePair bond = arrays.shortcuts[item.index];
-  ParentForest{arrays.of(arrays.parent, item.replica)}.unite(bond.a, bond.b);
+  ParentForest{arrays.of_replica(arrays.parent, item.replica)}.unite(bond.a, bond.b);
 }
 
 __device__ __forceinline__ void label_site(const LabelArrays& arrays, const Item& item) {
-  const std::uint32_t* parent = arrays.of(arrays.parent, item.replica);
+  const std::uint32_t* parent = arrays.of_replica(arrays.parent, item.replica);
   auto root = static_cast<Site>(item.index);
   for (Site up = parent[root]; up != root; up = parent[root]) root = up;
-  arrays.of(arrays.label, item.replica)[item.index] = root;
+  arrays.of_replica(arrays.label, item.replica)[item.index] = root;
 }
 
 }  // namespace

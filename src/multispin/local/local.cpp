@@ -38,10 +38,10 @@ HWY_INLINE V32 flips_of_degree(const V32* x, V32 own, V32 item, const DegreeTabl
   };
   const SharedItems shared(calls, item);
   if constexpr (kRule == CellRule::in_field) {
-    const auto of = [&](const std::vector<std::uint32_t>& words) HWY_ATTR {
+    const auto picked = [&](const std::vector<std::uint32_t>& words) HWY_ATTR {
       return planes.template pick<kClasses>([&](unsigned j) { return words[j]; });
     };
-    const V32 draw = needs_draw(own, of(table.up_draws), of(table.down_draws));
+    const V32 draw = needs_draw(own, picked(table.up_draws), picked(table.down_draws));
     return flips_in_field(heat_bath, own,
                           draw_below(calls, shared, draw, hn::Xor(draw, ones()), digit));
   }
@@ -179,7 +179,7 @@ void UpdateModified(const ModifiedGroup& group, const LocalTables& tables, const
   const CallTable calls(at.seed, tables.stream, at.group, at.step);
   const auto update = with_rule(
       tables.rule, [&]<CellRule kRule>() { return update_of_degree<kRule>(group.degree); });
-  update(group, tables.of(group.degree), tables.heat_bath, calls, spins, first, last, fresh);
+  update(group, tables.of_degree(group.degree), tables.heat_bath, calls, spins, first, last, fresh);
 }
 
 template <int kDim, CellRule kRule>
@@ -188,7 +188,7 @@ void update_rows(const Layout& layout, const LocalTables& tables, const Address&
   const D32 d;
   constexpr int kDegree = 2 * kDim;
   const CallTable calls(at.seed, tables.stream, at.group, at.step);
-  const DegreeTable& table = tables.of(kDegree);
+  const DegreeTable& table = tables.of_degree(kDegree);
   const auto lanes = static_cast<std::uint32_t>(hn::Lanes(d));
   std::uint32_t* own_field = spins + layout.colour_base[colour];
   const std::uint32_t* other_field = spins + layout.colour_base[1 - colour];

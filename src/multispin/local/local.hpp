@@ -83,7 +83,7 @@ struct LocalTables {
   CellRule rule;
   bool heat_bath;  // Glauber
 
-  const DegreeTable& of(std::uint32_t degree) const {
+  const DegreeTable& of_degree(std::uint32_t degree) const {
     return *std::lower_bound(
         by_degree.begin(), by_degree.end(), degree,
         [](const DegreeTable& table, std::uint32_t wanted) { return table.degree < wanted; });

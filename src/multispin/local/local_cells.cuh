@@ -282,7 +282,8 @@ template <int kVec>
 __device__ __forceinline__ BlockUpdate block_update(const DeviceSweep& sweep) {
   const unsigned graph = blockIdx.z;
   return {sweep.thresholds,
-          {sweep.seeds.of(graph), sweep.stream, *sweep.first_step + sweep.step, blockIdx.y * kVec},
+          {sweep.seeds.of_graph(graph), sweep.stream, *sweep.first_step + sweep.step,
+           blockIdx.y * kVec},
           {sweep.field, sweep.heat_bath},
           graph * gridDim.y + blockIdx.y};
 }
@@ -314,13 +315,13 @@ template <int C, class Digits>
 __device__ __forceinline__ void compare_call(const Words4& words, const std::uint32_t* plane,
                                              const Digits& digit, std::uint32_t& undecided,
                                              std::uint32_t& below) {
-  uint4 of[C];
+  uint4 digits[C];
 #pragma unroll
-  for (int c = 0; c < C; ++c) of[c] = digit(c);
-  const auto x = [&](int c) { return of[c].x; };
-  const auto y = [&](int c) { return of[c].y; };
-  const auto z = [&](int c) { return of[c].z; };
-  const auto w = [&](int c) { return of[c].w; };
+  for (int c = 0; c < C; ++c) digits[c] = digit(c);
+  const auto x = [&](int c) { return digits[c].x; };
+  const auto y = [&](int c) { return digits[c].y; };
+  const auto z = [&](int c) { return digits[c].z; };
+  const auto w = [&](int c) { return digits[c].w; };
   compare(words.w[0], pick<C>(plane, x), undecided, below);
   compare(words.w[1], pick<C>(plane, y), undecided, below);
   compare(words.w[2], pick<C>(plane, z), undecided, below);

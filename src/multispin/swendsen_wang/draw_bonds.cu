@@ -20,7 +20,7 @@ struct BondDrawer {
   // `all`: the word group's number in all graphs. Called by all threads of a block; fills `calls`.
   __device__ __forceinline__ BondDrawer(const DeviceLabelTiles& g, const LabelArgs& run,
                                         std::uint32_t all, PhiloxCall (&calls)[8])
-      : seed(g.seeds.of(all / g.word_groups)),
+      : seed(g.seeds.of_graph(all / g.word_groups)),
         group(all % g.word_groups),
         step(*run.first_step + run.step),
         threshold(run.threshold[all]) {
@@ -222,7 +222,8 @@ __global__ void __launch_bounds__(kDrawThreads)
     draw_bound(const __grid_constant__ DeviceLabelTiles g, const __grid_constant__ LabelArgs run) {
   __shared__ std::uint32_t stage[32 * kStage];
   const LabelItem<kDim> item(g, run, blockIdx.x);
-  const Address at{g.seeds.of(item.graph), item.all % g.word_groups, *run.first_step + run.step};
+  const Address at{g.seeds.of_graph(item.graph), item.all % g.word_groups,
+                   *run.first_step + run.step};
   const GhostBonds ghost = run.ghost[item.all];
   const std::uint32_t* words = run.spins + first_word(item.all, g.lattice.words, run.vec);
   const unsigned lane = threadIdx.x % 32;

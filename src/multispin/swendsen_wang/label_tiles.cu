@@ -118,14 +118,14 @@ class WordTileLabeller {
     for (int h = 0; h < 2; ++h) {
       std::uint32_t any = 0;
 #pragma unroll
-      for (int k = 0; k < kAcross; ++k) any |= bonds.of[k][h];
+      for (int k = 0; k < kAcross; ++k) any |= bonds.across[k][h];
       lone_[h] &= ~any;
       std::uint32_t first = first_of_runs(starts_[h], any);
       local_[h] = starts_[h] & ~starts_of(starts_[h], first);
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) {
-        chosen.of[k][h] = first & bonds.of[k][h];
-        first &= ~bonds.of[k][h];
+        chosen.across[k][h] = first & bonds.across[k][h];
+        first &= ~bonds.across[k][h];
       }
     }
 #pragma unroll
@@ -134,7 +134,7 @@ class WordTileLabeller {
       at.stops = stops_[h];
       at.alone = local_[h] | ~inside[h];
 #pragma unroll
-      for (int k = 0; k < kAcross; ++k) at.chosen[k] = chosen.of[k][h];
+      for (int k = 0; k < kAcross; ++k) at.chosen[k] = chosen.across[k][h];
     }
     __syncwarp();
     hang_rows();
@@ -232,7 +232,7 @@ class WordTileLabeller {
   static constexpr std::uint32_t kOneWeight = 1u << 16, kSize = kOneWeight - 1, kRoot = 1u << 31;
 
   struct Masks {
-    std::uint32_t of[kAcross][2]{};
+    std::uint32_t across[kAcross][2]{};
   };
 
   __device__ __forceinline__ unsigned row(int h) const {
@@ -267,7 +267,7 @@ class WordTileLabeller {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const std::uint32_t before = from_behind(along, h, 1);
-      bonds.of[0][h] = row(h) > 0 && inside[h] != 0 ? before >> 31 : 0;
+      bonds.across[0][h] = row(h) > 0 && inside[h] != 0 ? before >> 31 : 0;
       lone_[h] &= ~(along[h] & 1u << 31);
       if (row(h) == last / 32) open_[h] |= along[h] & 1u << last % 32;
     }
@@ -302,7 +302,7 @@ class WordTileLabeller {
       for (int h = 0; h < 2; ++h) {
         const std::uint32_t here = LabelTile<kDim>::coordinate(row(h), k);
         const std::uint32_t before = from_behind(ahead, h, stride);
-        bonds.of[k - 1][h] = here > 0 ? before & inside[h] : 0;
+        bonds.across[k - 1][h] = here > 0 ? before & inside[h] : 0;
         if (here == 0) open_[h] |= there[row(h) + last_behind * stride];
         if (here == last)
           open_[h] |= ahead[h];
@@ -358,8 +358,8 @@ class WordTileLabeller {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const std::uint32_t behind = from_behind(starts_, h, LabelTile<kDim>::stride(k + 1));
-        const std::uint32_t idle = bonds.of[k][h] << 1 & ~starts_[h] & ~behind;
-        rest.of[k][h] = bonds.of[k][h] & ~chosen.of[k][h] & ~idle;
+        const std::uint32_t idle = bonds.across[k][h] << 1 & ~starts_[h] & ~behind;
+        rest.across[k][h] = bonds.across[k][h] & ~chosen.across[k][h] & ~idle;
       }
     }
     std::uint32_t* queue = space_.roots.queue;
@@ -372,8 +372,8 @@ class WordTileLabeller {
       for (int k = 0; k < kAcross; ++k) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const std::uint32_t next = found == 0 ? rest.of[k][h] : 0;
-          rest.of[k][h] &= next != 0 ? next - 1 : ~0u;
+          const std::uint32_t next = found == 0 ? rest.across[k][h] : 0;
+          rest.across[k][h] &= next != 0 ? next - 1 : ~0u;
           if (next != 0) bond = LabelTile<kDim>::stride(k + 1) << 16 | 32 * row(h);
           found |= next;
         }

@@ -32,9 +32,9 @@ std::vector<Pair> lay_lattice_bonds(const Graph& graph, const Layout& layout, Wo
   constexpr unsigned dim = kDim;
   tiles.bonds.assign(std::size_t{tiles.count} * dim * 32, 0);
   if (layout.has_signs) tiles.negative.assign(tiles.bonds.size(), 0);
-  const auto word = [](std::vector<std::uint32_t>& of, const TilePlace& at,
+  const auto word = [](std::vector<std::uint32_t>& words, const TilePlace& at,
                        unsigned k) -> std::uint32_t& {
-    return of[(std::size_t{at.tile} * dim + k) * kTileRows + at.place / 32];
+    return words[(std::size_t{at.tile} * dim + k) * kTileRows + at.place / 32];
   };
   const auto is_negative = [&](Site site, unsigned k) {
     return layout.has_signs && (layout.sign[lattice.colour(site)][site / 2] >> 2 * k & 1u) != 0;

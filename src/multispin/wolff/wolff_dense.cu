@@ -22,8 +22,8 @@ __global__ void begin_update(const __grid_constant__ DeviceTiles g,
   if (b >= run.word_groups) return;
   const std::uint32_t all = run.first + b, graph = all / g.word_groups;
   const std::uint32_t active = run.active == nullptr ? ~0u : run.active[all];
-  const std::uint32_t seed = wolff_seed_site({g.seeds.of(graph), all % g.word_groups, step_of(run)},
-                                             lane, g.lattice.sites);
+  const std::uint32_t seed = wolff_seed_site(
+      {g.seeds.of_graph(graph), all % g.word_groups, step_of(run)}, lane, g.lattice.sites);
   const TilePlace to = DenseTile<kDim>::place_of(g.lattice.extent, g.along, seed);
   const std::uint32_t word =
       run.spins[first_word(all, g.lattice.words, run.vec) +
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kWarps * 32)
   const std::size_t item = static_cast<std::size_t>(b) * g.count + tile;
   if (run.state[item] == 0) return;
   const std::uint32_t graph = all / g.word_groups;
-  const Address at{g.seeds.of(graph), all % g.word_groups, step_of(run)};
+  const Address at{g.seeds.of_graph(graph), all % g.word_groups, step_of(run)};
   const GhostBonds ghost = run.ghost[all];
   const std::uint32_t* spins = run.spins + first_word(all, g.lattice.words, run.vec);
   const TileSites<kDim> sites(g, tile);

@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kDrawThreads, 8)
   __shared__ DrawBlock<kDim, kVec> block;
   const std::uint32_t tile = blockIdx.x, word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
-  const PhiloxSeed seed = g.seeds.of(graph);
+  const PhiloxSeed seed = g.seeds.of_graph(graph);
   block.drawer.open(g, run, seed, word_group);
   if (threadIdx.x == 0) block.queue.count = 0;
   __syncthreads();
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(kDrawThreads)
   __shared__ Drawer<kVec> drawer;
   const std::uint32_t word_group = blockIdx.y * kVec;
   const std::uint32_t graph = (run.first + word_group) / g.word_groups;
-  const PhiloxSeed seed = g.seeds.of(graph);
+  const PhiloxSeed seed = g.seeds.of_graph(graph);
   drawer.open(g, run, seed, word_group);
   __syncthreads();
   const std::uint32_t i = blockIdx.x * kDrawThreads + threadIdx.x;
