@@ -23,6 +23,7 @@ import json
 import math
 import statistics
 
+from . import published
 from .errors import UsageError
 from .reproduce_curves import (TIMING_NOTE, Timing, Value, add_metrics, add_point, divide, finished,
                                jackknife, mean_and_error, new_set, number_text, quotient)
@@ -62,12 +63,12 @@ def summed(repeat, names):
 # --- labelling and few-cluster
 
 def critical_beta(dim, q):
-    """beta_c of the Potts model. Square lattice: ln(1 + sqrt q), exactly. Cubic lattice with q = 2:
-    twice the beta_c of the Ising model, since the bond probabilities are then equal."""
+    """beta_c of the Potts model: for q = 2 twice that of the Ising model, since the bond
+    probabilities are then equal."""
     if dim == 2:
-        return math.log(1 + math.sqrt(q))
+        return published.square_potts_beta_c(q)
     if dim == 3 and q == 2:
-        return 2 * 0.221654626
+        return 2 * published.BETA_C[3][0]
     raise UsageError(f"beta_c is not known for dim = {dim}, q = {q}")
 
 

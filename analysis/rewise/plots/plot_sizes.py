@@ -4,6 +4,7 @@ ratios of neighbouring sizes against their finite-size terms, with the fits."""
 import numpy as np
 
 from . import plot_style as style
+from .. import published
 from ..files import (array, extents_label, in_formula, refused, size_label, status_of,
                      total, total_or_statistical, value_and_error)
 
@@ -203,10 +204,12 @@ def quantity_label(quantity, point):
     return r"$U$" if quantity == "binder" else m2_scaling(point)[1]
 
 
-# eta of the regular lattice: <m^2> ~ L^-(d - 2 + eta) at Tc. 2D Ising and Potts with 4 states:
-# 1/4, with 3 states 4/15; 3D: Hasenbusch, Phys. Rev. B 82, 174433 (2010). In four dimensions, and
-# for p > 0 (mean field), N^(1/2) <m^2> is independent of the size at Tc.
-REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2): 0.03627}
+def regular_eta(dim, q):
+    """eta of the regular lattice, <m^2> ~ L^-(d - 2 + eta) at Tc, or None. In four dimensions
+    N^(1/2) <m^2> is independent of the size at Tc, as in mean field (p > 0)."""
+    if (dim, q) == (2, 3):
+        return 4 / 15
+    return published.ETA.get(dim) if q == 2 or (dim, q) == (2, 4) else None
 
 
 def m2_scaling(point, q=2):
@@ -216,7 +219,7 @@ def m2_scaling(point, q=2):
     dims = {len(size["extents"]) for size in sizes}
     dim = dims.pop() if len(dims) == 1 else None
     power = sizes[0].get("scaled_m2_power") if sizes else None
-    eta = REGULAR_ETA.get((dim, q)) if point["p"] == 0 else None
+    eta = regular_eta(dim, q) if point["p"] == 0 else None
     if power == 0.5 or (power is None and eta is None) or not dim:
         return None, style.LABELS["scaled_m2"]
     exponent = dim * power if power is not None else dim - 2 + eta

@@ -9,12 +9,13 @@ from . import plot_overlaps, plot_peaks, plot_sweep
 from . import plot_style as style
 from .plot_sizes import (QUANTITIES, found, full_title, is_imported, m2_scaling, p_label,
                          plot_binder_limit, plot_extrapolation, tc_of, title_of)
+from .. import published
 from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
                      total, total_or_statistical, value_and_error, with_error)
 
 MOST_ANNOTATED = 6  # largest number of points whose values are written beside them
-# Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
-ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
+# Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); in four dimensions with logarithms.
+ONE_OVER_GAMMA = {dim: 1 / published.GAMMA[dim] for dim in (2, 3)}
 
 
 def p_name(point):

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import plot_overlaps
 from . import plot_style as style
+from .. import published
 from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
@@ -135,7 +136,7 @@ def coexisting(task, temperature):
     q = task.states
     if q <= 4 or len(task.extents) != 2 or task.p != 0:
         return None
-    if abs(np.log(1 + np.sqrt(q)) * temperature - 1) > 1e-4:
+    if abs(published.square_potts_beta_c(q) * temperature - 1) > 1e-4:
         return None
     x = np.arccosh(np.sqrt(q) / 2)
     middle = 1 + 1 / np.sqrt(q)
