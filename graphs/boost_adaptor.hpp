@@ -101,12 +101,12 @@ inline std::uint32_t out_degree(Site site, const BoostGraph& g) { return g.graph
 inline std::uint32_t degree(Site site, const BoostGraph& g) { return g.graph().degree(site); }
 inline Site source(const BondView& e, const BoostGraph&) { return e.source; }
 inline Site target(const BondView& e, const BoostGraph&) { return e.target; }
-template <class Of, class Value>
-std::pair<PlaceIterator<Of, Value>, PlaceIterator<Of, Value>> places_of(Site site,
-                                                                        const BoostGraph& g) {
+template <class ItemOfSite, class Value>
+std::pair<PlaceIterator<ItemOfSite, Value>, PlaceIterator<ItemOfSite, Value>> places_of(
+    Site site, const BoostGraph& g) {
   using Place = boost::counting_iterator<std::uint32_t>;
-  const Of of(g.graph(), site);
-  return {{Place(0), of}, {Place(g.graph().degree(site)), of}};
+  const ItemOfSite items(g.graph(), site);
+  return {{Place(0), items}, {Place(g.graph().degree(site)), items}};
 }
 inline auto out_edges(Site site, const BoostGraph& g) {
   return places_of<BondsOfSite, BondView>(site, g);

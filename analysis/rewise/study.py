@@ -107,7 +107,7 @@ class Purposes:
                 return tree
         return None
 
-    def of(self, name, configuration, temperatures):
+    def purpose_of(self, name, configuration, temperatures):
         """(purpose, entry of the summary that uses the task or None)."""
         named = "graph" if self._named is None else self._named.get(name, "abandoned")
         if named != "graph":
@@ -447,7 +447,7 @@ class Study:
         for path in files.task_files(self.folder):
             with files.reading(path), files.open_task(path) as file:
                 configuration, temperatures, _ = files.task_notes(file)
-                found, size = purposes.of(path.stem, configuration, temperatures)
+                found, size = purposes.purpose_of(path.stem, configuration, temperatures)
                 if not all and found != purpose:
                     continue
                 task = files.task_of(path, file)

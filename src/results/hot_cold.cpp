@@ -178,16 +178,16 @@ HotColdDifference hot_cold_difference(const MeasuredTask& task, std::uint64_t fi
     const Eigen::Array4d steps =
         steps_of(task.units, means.col(1).mean(), static_cast<double>(count));
     for (Eigen::Index o = 0; o < compared; ++o) {
-      Value of[2];
+      Value mean[2];
       for (const std::size_t hot : {0, 1}) {
         std::vector<double> values;
         for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
-        of[hot] = mean_and_error(values);
+        mean[hot] = mean_and_error(values);
       }
-      halves.difference(t, o) = of[1].value - of[0].value;
+      halves.difference(t, o) = mean[1].value - mean[0].value;
       // The averages of a few replicas may be equal by chance, because they are multiples of a
       // step. Their spread is then 0 though the variance is not: add that of rounding, step^2/12.
-      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error +
+      halves.variance(t, o) = mean[0].error * mean[0].error + mean[1].error * mean[1].error +
                               steps(o) * steps(o) / 12 *
                                   (1 / static_cast<double>(of_start[0].size()) +
                                    1 / static_cast<double>(of_start[1].size()));

@@ -207,7 +207,7 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   coupled.configuration["sampling.houdayer"] = "true";
   const TemperatureResult members = results_of(coupled).front();
   const HotColdDifference of_members = hot_cold_difference(coupled, 0, 60);
-  const Value energy = members.of("energy"), plain = alone.of("energy");
+  const Value energy = members.estimate("energy"), plain = alone.estimate("energy");
   CHECK(energy.value == Approx(plain.value));
   CHECK(energy.error == Approx(plain.error * std::sqrt(31. / 15)));
   CHECK(halves.dof == 30);
@@ -217,8 +217,8 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   CHECK(overlap_rows_of(coupled, 0).rows() == 8);
   CHECK(overlap_changes_of(coupled, 0).rows() == 8);
   CHECK(members.values.size() == alone.values.size());
-  CHECK(members.of("overlap_m2").value == Approx(alone.of("overlap_m2").value));
-  CHECK(members.of("overlap_m2").error > alone.of("overlap_m2").error);
+  CHECK(members.estimate("overlap_m2").value == Approx(alone.estimate("overlap_m2").value));
+  CHECK(members.estimate("overlap_m2").error > alone.estimate("overlap_m2").error);
 }
 
 // 300 runs: at most 0.09 rejections are expected (3e-4 per run, for all temperatures), more than 2

@@ -56,12 +56,12 @@ def plot_temperatures(point):
     figure, axes = style.new_figure(columns=2)
     left, right = axes[0]
     used = np.array([size["peaks"]["used"] for size in point["sizes"]])
-    of = {quantity: np.array([value_and_error(size["peaks"].get(name))
-                              for size in point["sizes"]])
-          for quantity, name in OF_GRAPHS.items()}
-    width = of["susceptibility"][:, 0] - of["weights"][:, 0]
+    values = {quantity: np.array([value_and_error(size["peaks"].get(name))
+                                  for size in point["sizes"]])
+              for quantity, name in OF_GRAPHS.items()}
+    width = values["susceptibility"][:, 0] - values["weights"][:, 0]
     for index, (quantity, label) in enumerate(TEMPERATURES.items()):
-        t = of[quantity]
+        t = values[quantity]
         style.points(left, width[used], t[used, 0], t[used, 1], index, label)
         if not used.all():
             style.points(left, width[~used], t[~used, 0], t[~used, 1], index,

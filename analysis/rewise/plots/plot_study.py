@@ -195,10 +195,10 @@ def draw_floors(panel, sizes):
         if size.get("every"):
             floors.setdefault(size["every"] / 2, []).append(size_label(size))
     for number, (floor, names) in enumerate(sorted(floors.items())):
-        of = f" ({', '.join(names)})" if len(floors) > 1 else ""
+        sizes_of_floor = f" ({', '.join(names)})" if len(floors) > 1 else ""
         panel.axhline(floor, color=style.GREY, linewidth=0.8, zorder=1,
                       linestyle=(0, (1, 1 + 1.5 * number)),
-                      label=f"uncorrelated, every {2 * floor:g} cycles{of}")
+                      label=f"uncorrelated, every {2 * floor:g} cycles{sizes_of_floor}")
     return list(floors)
 
 

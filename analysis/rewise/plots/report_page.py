@@ -104,8 +104,9 @@ BOXES = {report_tables.FATAL: ("fatal", "No result, or a result that may be wron
 def warnings_boxes(warnings):
     """A box per severity, the most severe first."""
     boxes = []
-    for weight, (kind, name) in BOXES.items():
-        items = [f"<li>{html.escape(line)}</li>" for of, line in warnings if of == weight]
+    for box_severity, (kind, name) in BOXES.items():
+        items = [f"<li>{html.escape(line)}</li>" for severity, line in warnings
+                 if severity == box_severity]
         if items:
             boxes.append(f'<div class="warnings {kind}"><strong>{name}</strong>'
                          f"<ul>{''.join(items)}</ul></div>")
