@@ -1,7 +1,7 @@
 // Helpers for the subcommands of `rewise`, which program.cpp lists. The file of a subcommand
 // declares its options and their help on a CLI11 subcommand, and returns the function to run if it
-// was chosen. These helpers wrap CLI11, whose header takes seconds to compile, so that only two
-// files include it.
+// was chosen. These helpers wrap CLI11, whose header takes seconds to compile, so that only three
+// files of this folder include it.
 #pragma once
 
 #include <cstdint>
