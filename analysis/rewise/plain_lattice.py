@@ -40,7 +40,7 @@ PARTITION = {
     4: (1, 0, 6, 76, 1389, 30608, 769646, 21242984, 627520006)}
 # The largest p at which the first order in p is used: there the neglected orders contribute at most
 # a relative 8e-6 to the error of Tc.
-LARGEST = {2: 3.2e-4, 3: 1e-3, 4: 3.2e-3}
+LARGEST_P = {2: 3.2e-4, 3: 1e-3, 4: 3.2e-3}
 
 
 class SquareLattice:
@@ -260,7 +260,7 @@ def main(arguments):
         new = [p for p in options.p if not any(math.isclose(p, q, rel_tol=1e-5) for q in simulated)]
         points = []
         for p in sorted({*simulated, *new}):
-            if rule != "add" and p > LARGEST[dim]:
+            if rule != "add" and p > LARGEST_P[dim]:
                 continue
             value, error, shift_error = tc_with_errors(dim, rule, p)
             line = f"{dim}D {rule} {p:.4g}: {value:.8f} +- {error:.1e}"

@@ -16,6 +16,7 @@ BOND_ENERGY = {2: 2**-0.5, 3: 0.3302022}  # <s_i s_j> at Tc; cubic: Hasenbusch 2
 # Cubic lattice: exponents of the correction of X and of the specific heat (Chang et al.,
 # arXiv 2411.15300).
 CUBIC_DELTA, CUBIC_ALPHA = 0.5226, 0.110087
+GLASS_ETA = {3: -0.3900}  # of the spin glass with J = +-1
 # Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all their p, for the rule `swap`.
 HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
 

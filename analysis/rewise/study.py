@@ -354,8 +354,8 @@ class Study:
                 rows[f"{quantity}_error"] = array(curve["error"])
             for key, values in rows.items():
                 parts.setdefault(key, []).append(values)
-        return files.Named(f"columns of '{self.folder}'",
-                           {key: np.concatenate(values) for key, values in parts.items()})
+        return files.StrictDict(f"columns of '{self.folder}'",
+                                {key: np.concatenate(values) for key, values in parts.items()})
 
     def frame(self) -> Any:
         """columns() as a pandas DataFrame."""
@@ -481,7 +481,7 @@ class TcTable:
     why."""
 
     def __init__(self, columns):
-        self.columns = files.Named("columns of Tc", columns)
+        self.columns = files.StrictDict("columns of Tc", columns)
 
     def __getitem__(self, name):
         return self.columns[name]
@@ -508,7 +508,7 @@ class TcTable:
                          [status])
         return table
 
-    def _refused(self, rows):
+    def _lines_without_tc(self, rows):
         return [f"p = {row[0]}: no Tc ({row[-1]}): {reasons}"
                 for row, reasons in zip(rows[1:], self["reasons"]) if row[-1] and reasons]
 
@@ -516,7 +516,7 @@ class TcTable:
         from .display import aligned
 
         rows = self.rows()
-        return "\n".join([aligned(rows), *self._refused(rows)])
+        return "\n".join([aligned(rows), *self._lines_without_tc(rows)])
 
     __repr__ = __str__
 
@@ -525,7 +525,7 @@ class TcTable:
 
         rows = self.rows()
         return table_html(rows) + "".join(f"<p>{html.escape(line)}</p>"
-                                          for line in self._refused(rows))
+                                          for line in self._lines_without_tc(rows))
 
 
 def _absolute(names):

@@ -16,8 +16,8 @@ struct RegularLattice {
   double correlation_length = 0;      // xi = correlation_length (1 - Tc/T)^-nu above Tc
   // Exponent and amplitude of the sum over r of <s_0 s_r>^2: (4 - d - 2 eta) nu.
   double squares_exponent = 0, squares = 0;
-  double dilution = 0;                   // -d ln Tc / dq for a small fraction q of removed bonds
-  double glass_nu = 0, glass_omega = 0;  // exponents of the spin glass with J = +-1
+  double dilution = 0;  // -d ln Tc / dq for a small fraction q of removed bonds
+  double glass_nu = 0, glass_eta = 0, glass_omega = 0;  // of the spin glass with J = +-1
 
   Value tc() const {
     const double beta = beta_c.value;
@@ -33,7 +33,8 @@ struct RegularLattice {
 // Three: beta_c and nu of Ferrenberg, Xu & Landau, Phys. Rev. E 97, 043301 (2018), gamma of Chang
 // et al., arXiv 2411.15300, eta and omega of Kos et al., JHEP 08 (2016) 036, amplitudes from
 // high-temperature series (analysis/README.md; Butera & Comi, Phys. Rev. B 56, 8212 (1997)). Spin
-// glass: nu = 2.562(42), omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
+// glass: nu = 2.562(42), eta = -0.3900(36), omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88,
+// 224416 (2013)).
 //
 // Four: beta_c of Lundow & Markstrom, Nucl. Phys. B 993, 116256 (2023); mean field without its
 // logarithms.
@@ -76,6 +77,7 @@ inline const RegularLattice& regular_lattice(int dim) {
       .squares = 0.7,
       .dilution = 1.1,
       .glass_nu = 2.562,
+      .glass_eta = -0.39,
       .glass_omega = 1.12,
   };
   static constexpr RegularLattice hypercubic{

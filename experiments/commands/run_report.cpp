@@ -176,7 +176,7 @@ std::string run_title(const TaskData& task, const TaskSpec& spec) {
 Json run_json(const TaskData& task, const CheckedRun& run,
               const std::vector<std::string>& warnings) {
   Json json;
-  json["graph"] = graph_json(task.graph, task.graph.rewired());
+  json["graph"] = graph_json(task.graph);
   json["results"] = Json::array();
   for (std::size_t k = 0; k < run.results.size(); ++k) {
     const TemperatureResult& r = run.results[k];

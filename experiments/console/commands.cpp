@@ -70,10 +70,10 @@ void reject_beside(const CLI::App& app, const std::string& file_option,
   }
 }
 
-void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
-               std::uint64_t most, const std::string& help) {
-  const auto read = [&value, name, least, most](const std::string& text) {
-    value = parse_whole(text, least, most, name);
+void add_integer(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t min,
+                 std::uint64_t max, const std::string& help) {
+  const auto read = [&value, name, min, max](const std::string& text) {
+    value = parse_whole(text, min, max, name);
   };
   app.add_option_function<std::string>(name, read, help)
       ->type_name("N")

@@ -56,8 +56,8 @@ void reject_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 
 // An integer option with a range; the help shows the default.
-void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
-               std::uint64_t most, const std::string& help);
+void add_integer(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t min,
+                 std::uint64_t max, const std::string& help);
 // --threads: 0 chooses automatically; more threads than cores give a warning.
 void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help);
 void warn_beyond_cores(std::uint64_t threads, const char* origin);

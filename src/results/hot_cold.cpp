@@ -70,7 +70,7 @@ std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const MeasuredTask& t
 
 std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
                            const IntSeries& magnetisations, Value tau, double dropped,
-                           bool travelled) {
+                           bool made_round_trips) {
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
@@ -126,7 +126,7 @@ std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
           "other start",
           symbol, kFrozenSpread);
     }
-    if (const auto count = travelled ? 0 : far_off(o); count > 0) {
+    if (const auto count = made_round_trips ? 0 : far_off(o); count > 0) {
       return fmt::format(
           "{} of {} of {} replicas is more than {:.0f} standard deviations from the median", symbol,
           count, replicas, kFarOff);
@@ -135,7 +135,7 @@ std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
   return "";
 }
 
-bool travelled_before(const MeasuredTask& task, double dropped) {
+bool round_trips_before(const MeasuredTask& task, double dropped) {
   const auto exchange = exchange_result(task);
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }

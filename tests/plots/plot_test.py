@@ -262,7 +262,7 @@ class Study(InFolder):
         figure, _ = plot_study.plot_tree(summary["points"][1])
         self.assertIn("L = 32", legend_of(figure.axes[0]))
         plot_style.plt.close(figure)
-        shown = plot_study.by_best(summary)["points"]
+        shown = plot_study.with_best_tc(summary)["points"]
         self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
         self.assertIsNone(shown[3]["tc"])  # the two methods disagree: no value
 
@@ -618,13 +618,13 @@ class Files(InFolder):
         link.symlink_to(self.folder / "elsewhere")
         with unittest.mock.patch("secrets.token_hex", return_value="0" * 16):
             with self.assertRaises(FileExistsError):
-                files.write_aside(path, b"x")
+                files.write_atomically(path, b"x")
         self.assertFalse(path.exists() or (self.folder / "elsewhere").exists())
         old, young = (self.folder / f".a[1].png.{digit * 16}.tmp" for digit in "12")
         for leftover in (old, young):
             leftover.write_bytes(b"half")
         os.utime(old, (1, 1))
-        files.write_aside(path, b"x")
+        files.write_atomically(path, b"x")
         self.assertEqual(path.read_bytes(), b"x")
         self.assertFalse(old.exists())
         self.assertTrue(young.exists())  # another process may be writing it
@@ -754,7 +754,7 @@ def potts_point(inside=True):
 class Peaks(unittest.TestCase):
     def test_every_figure_with_and_without_a_result(self):
         for point in (potts_point(), potts_point(inside=False)):
-            self.assertTrue(plot_peaks.by_peaks(point))
+            self.assertTrue(plot_peaks.has_peaks(point))
             names = []
             for job in plot_peaks.jobs(point):
                 figure, name = job()

@@ -48,7 +48,7 @@ class Published(unittest.TestCase):
                               re.DOTALL)
         self.assertEqual(len(lattices), 5)  # of zero to four dimensions
         for member, values in (("beta_c", published.BETA_C), ("gamma", published.GAMMA),
-                               ("eta", published.ETA),
+                               ("eta", published.ETA), ("glass_eta", published.GLASS_ETA),
                                ("susceptibility", published.SUSCEPTIBILITY)):
             for dim, value in values.items():
                 with self.subTest(member=member, dim=dim):
@@ -102,7 +102,7 @@ class PlainLattice(unittest.TestCase):
         # The values of the table, and crossings, which are independent of the tree condition.
         def is_computed(row):
             return row["dim"] > 1 and (row["rule"] == "add"
-                                       or row["p"] <= plain_lattice.LARGEST[row["dim"]])
+                                       or row["p"] <= plain_lattice.LARGEST_P[row["dim"]])
 
         computed = [row for row in rows if is_computed(row)]
         self.assertEqual({row["dim"] for row in computed if row["p"] == 1e-6}, {2, 3, 4})

@@ -97,9 +97,9 @@ TEST_CASE("a run whose replicas stay in different valleys is refused, with all s
 TEST_CASE("a replica far from all others is stuck, unless replica exchange takes it to and fro") {
   const auto far = [](std::uint32_t r, int) { return r == 3 ? 60.0 : 0.0; };
   TaskData data = made(6, 16, 40, far);
-  const auto stuck = [&](bool travelled) {
+  const auto stuck = [&](bool made_round_trips) {
     return stuck_replicas(data, series_at(data.bond_sum, 0), series_at(data.magnetisation, 0),
-                          Value{0.5, 0.1}, 5, travelled);
+                          Value{0.5, 0.1}, 5, made_round_trips);
   };
   CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
   CHECK(stuck(true) == "");
@@ -122,7 +122,7 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(excited(10, 35).find("e of 1 of 16 replicas") == 0);
   CHECK(excited(0, 3).find("e of 1 of 16 replicas") == 0);
 
-  CHECK(!travelled_before(data, 1e9));  // there is no replica exchange
+  CHECK(!round_trips_before(data, 1e9));  // there is no replica exchange
   data.temperature = {0.5, 2.5};
   data.shape_series();
   // The two configurations of each replica are exchanged after every `period` of 60 measurements.
@@ -138,10 +138,10 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
     }
   };
   exchanged(60);  // never
-  CHECK(!travelled_before(data, 1e9));
+  CHECK(!round_trips_before(data, 1e9));
   exchanged(3);  // a round trip takes 6 cycles
-  CHECK(travelled_before(data, 10));
-  CHECK(!travelled_before(data, 4));
+  CHECK(round_trips_before(data, 10));
+  CHECK(!round_trips_before(data, 4));
 }
 
 // Some replicas stay in the phase against the field: e, |m| and m^2 do not show it.

@@ -19,7 +19,7 @@ OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
 
 
-def by_peaks(point):
+def has_peaks(point):
     return bool(point.get("extrapolations"))
 
 
@@ -36,7 +36,7 @@ def plot_peaks(point):
             style.points(panel, array(size["temperatures"]), array(curve["value"]),
                          array(curve["error"]), index, size_label(size))
             panel.plot(array(fine["temperatures"]), array(fine[quantity]["value"]), linewidth=0.8,
-                       color=style.look(index)["color"], zorder=2)
+                       color=style.curve_style(index)["color"], zorder=2)
             if peak["inside"]:
                 style.circle(panel, *(value_and_error(peak[key])
                                       for key in ("temperature", "height")))
@@ -72,7 +72,8 @@ def plot_temperatures(point):
         limit, _ = value_and_error(fit["limit"])
         line = np.array([0, width[used][fit["first"]:].max()])
         for index, slope in ((1, fit["slope"]), (2, fit["slope"] - 1)):
-            left.plot(line, limit + slope * line, linewidth=0.8, color=style.look(index)["color"],
+            left.plot(line, limit + slope * line, linewidth=0.8,
+                      color=style.curve_style(index)["color"],
                       label=rf"linear part, $\chi^2/$dof $= {fit['chi2']:.1f}/{fit['dof']}$"
                       if index == 1 else None)
     value, error = value_and_error(point.get("tc"))
@@ -116,7 +117,7 @@ def plot_histograms(point):
         histogram = size["histogram"]
         energy, density = array(histogram["energy"]), array(histogram["density"])
         error = np.nan_to_num(array(histogram["error"]))
-        colour = style.look(index)["color"]
+        colour = style.curve_style(index)["color"]
         panel.plot(energy, density, color=colour, linewidth=0.9,
                    label=size_label(size))
         panel.fill_between(energy, density - error, density + error, color=colour, alpha=0.25,

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import plot_style as style
 from .. import published
-from ..files import (array, extents_label, in_formula, refused, size_label, status_of,
+from ..files import (array, extents_label, in_formula, rejected_tc, size_label, status_of,
                      total, total_or_statistical, value_and_error)
 
 QUANTITIES = ["binder", "scaled_m2"]
@@ -117,7 +117,7 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
     for number, amplitude, amplitude_error, covariance in lines:
         if not np.isfinite(amplitude):
             continue
-        colour = style.GREY if number is None else style.look(number)["color"]
+        colour = style.GREY if number is None else style.curve_style(number)["color"]
         panel.plot(x, value + amplitude * x, linewidth=0.8, color=colour, zorder=2, label=label,
                    linestyle="-" if good else "--")
         label = None
@@ -183,7 +183,7 @@ def plot_extrapolation(points):
         least = draw_crossings(panel, alone, "shift", "temperature", "used", len(QUANTITIES),
                                r"$U = U^*$, one size")
         good = point.get("tc") is not None
-        limit = point["tc"] if good else refused(point)
+        limit = point["tc"] if good else rejected_tc(point)
         if limit is not None:
             draw_fit(panel, limit, widest, good, least)
             draw_limit(panel, limit, r"T_{\mathrm{c}}", good)

@@ -27,11 +27,11 @@ def title(task):
         words += [f"Potts, $q = {task.states}$"]
     first = ", ".join(words)
     text = plot_overlaps.model_text(task.configuration.get("sampling.model", "ising"),
-                                    len(task.extents), plot_overlaps.words_of_task(task))
+                                    len(task.extents), plot_overlaps.model_words_of_task(task))
     return first + ("\n" + text if text else "")
 
 
-def put_title(figure, task):
+def add_title(figure, task):
     """Puts the title above the panels, where it does not cover curves."""
     figure.axes[0].set_title(title(task), loc="left")
 
@@ -54,7 +54,7 @@ def temperature_name(task, index):
 
 
 def is_glass(task):
-    return plot_overlaps.meaning_of_task(task) == plot_overlaps.GLASS
+    return plot_overlaps.overlap_order_of_task(task) == plot_overlaps.GLASS
 
 
 def order_of(task):
@@ -117,12 +117,12 @@ def plot_autocorrelation(task):
     for panel in axes[0]:
         panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
         panel.set_ylim(-0.2, 1.02)
-    put_title(figure, task)
-    scale_of_colours(figure, task)
+    add_title(figure, task)
+    add_temperature_scale(figure, task)
     return figure, "autocorrelation"
 
 
-def scale_of_colours(figure, task):
+def add_temperature_scale(figure, task):
     """Adds a colour scale if there are too many temperatures for the legend."""
     if len(task.temperature) > MOST_CURVES:
         style.temperature_bar(figure, task.temperature)
@@ -173,8 +173,8 @@ def plot_energies(task):
     panel.set_xlabel(style.LABELS["energy"])
     panel.set_ylabel("density of measurements")
     panel.set_ylim(bottom=0)
-    put_title(figure, task)
-    scale_of_colours(figure, task)
+    add_title(figure, task)
+    add_temperature_scale(figure, task)
     if few:
         panel.legend(**style.SMALL_LEGEND)
     return figure, "energies"
@@ -213,7 +213,7 @@ def plot_moments(task):
     plot_overlaps.draw_averages(axes, temperature, table, columns)
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
-    put_title(figure, task)
+    add_title(figure, task)
     return figure, "moments"
 
 
@@ -221,7 +221,7 @@ def draw(task, folder):
     """Draws all figures of the task into `folder` as <task>-<figure>. Returns their paths."""
     times = task.energy.shape[1]
     drawers = [plot_moments] if times >= 2 else []
-    if times >= 2 and plot_overlaps.meaning_of_task(task):
+    if times >= 2 and plot_overlaps.overlap_order_of_task(task):
         drawers += [lambda task: plot_overlaps.plot_run(task, title(task))]
     if times >= 2:
         drawers += [plot_series]

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import report_tables
 from .report_provenance import provenance_of
-from ..files import write_aside
+from ..files import write_atomically
 
 STYLE = """
 :root { color-scheme: light; }
@@ -203,5 +203,5 @@ def page(summary, folder, plots):
 def write(folder, summary, plots):
     """Writes report.html into the folder and returns its path. `plots`: PNG files, in order."""
     path = pathlib.Path(folder) / "report.html"
-    write_aside(path, page(summary, pathlib.Path(folder), plots).encode())
+    write_atomically(path, page(summary, pathlib.Path(folder), plots).encode())
     return path

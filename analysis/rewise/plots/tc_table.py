@@ -179,18 +179,18 @@ def draw(rows, folder):
     for (dim, rule), group in groups_of(rows):
         index = RULES.index(rule)
         colour = style.COLOURS[index]
-        look = {"marker": MARKERS[dim], "linestyle": "-", "linewidth": 0.4}
-        style.points(tc, *known(group, "tc"), index, **look)
+        curve_style = {"marker": MARKERS[dim], "linestyle": "-", "linewidth": 0.4}
+        style.points(tc, *known(group, "tc"), index, **curve_style)
         p, value, error = known(group, "shift")
-        style.points(shift, p, value, error, index, **look)
+        style.points(shift, p, value, error, index, **curve_style)
         local = [row for row in group if np.isfinite(row["exponent"])]
         style.points(exponent, [np.sqrt(row["p"] * row["next_p"]) for row in local],
                      [row["exponent"] for row in local],
-                     np.array([row["exponent_error"] for row in local]), index, **look)
+                     np.array([row["exponent_error"] for row in local]), index, **curve_style)
         theory = theories.get(dim)
         limit = limiting_amplitude(dim, rule)
         if limit and len(p):
-            style.points(amplitude, p, value / p**theory, error / p**theory, index, **look)
+            style.points(amplitude, p, value / p**theory, error / p**theory, index, **curve_style)
             amplitude.axhline(limit, color=colour, linestyle="--", **thin)
         if theory and len(p) and dim not in with_theory:
             with_theory.add(dim)
