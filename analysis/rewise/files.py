@@ -140,15 +140,15 @@ def schedule_label(size, otherwise=""):
 
 
 class StrictDict(dict):
-    """A dict whose missing keys raise an AbsentError that lists the existing keys. `what` says in
-    the message what the dict contains."""
+    """A dict whose missing keys raise an AbsentError that lists the existing keys. `content` says
+    in the message what the dict contains."""
 
-    def __init__(self, what, items=()):
+    def __init__(self, content, items=()):
         super().__init__(items)
-        self.what = what
+        self.content = content
 
     def __missing__(self, name):
-        raise AbsentError(f"{self.what}: no {name!r}; there are {', '.join(map(str, self))}")
+        raise AbsentError(f"{self.content}: no {name!r}; there are {', '.join(map(str, self))}")
 
 
 def read_summary(folder):
@@ -182,9 +182,9 @@ def read_tuning(path):
                      "result of 'rewise tune'", "did 'rewise tune --out' write it?")
 
 
-def read_json(path, form, what, where_from):
+def read_json(path, form, kind_of_file, where_from):
     """A JSON file with the given "format" as a dict. DataError if the format differs: the message
-    names the expected kind of file, `what`. If the file does not exist, the message ends with the
+    names the expected kind of file. If the file does not exist, the message ends with the
     hint `where_from`."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -195,7 +195,7 @@ def read_json(path, form, what, where_from):
     except (ValueError, RecursionError) as error:
         raise DataError(f"'{path}' cannot be read: {error}") from None
     if not isinstance(value, dict) or value.get("format") != form:
-        raise DataError(f"'{path}' is not a {what}")
+        raise DataError(f"'{path}' is not a {kind_of_file}")
     version = value.get("format_version")
     if version != 1:
         raise DataError(f"'{path}' has format version {version}; this program reads 1")

@@ -237,8 +237,6 @@ SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
   return result;
 }
 
-double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
-
 // The limit of values = limit + amplitude N^-exponent through the two largest sizes.
 Value limit_of_two(const SizeSeries& sizes, double exponent) {
   const std::size_t k = sizes.sites.size();
@@ -264,7 +262,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const Value deep = estimate(last.barrier),
               shallow = estimate((two_before.two_peaks ? two_before : before).barrier);
   const bool apart = last.two_peaks && before.two_peaks;
-  const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
+  const bool deepens = deep.value - shallow.value > kSeen * std::hypot(deep.error, shallow.error) ||
                        deep.value > -0.9 * std::log(kEmpty);
   // The fit in N^-1/2 gives a lower bound of the squared jump, even if it does not describe the
   // three largest sizes. If the jump first falls and then stays, neither form describes it; in this

@@ -364,7 +364,7 @@ AddedCommand add_help_command(CLI::App& program) {
   };
   auto options = std::make_shared<Options>();
   CLI::App& app = add_command(program, "help", kHelpAbout, kHelpExamples);
-  add_argument(app, "key", options->key, "KEY", "what to explain", false);
+  add_optional_argument(app, "key", options->key, "KEY", "what to explain");
   add_flag(app, "--markdown", options->markdown, "print the reference page of all keys");
   return {&app, [options, &program] {
             if (!options->markdown) return print_help(program, options->key);

@@ -28,8 +28,12 @@ void add_off_flag(CLI::App& app, const char* name, bool& value, const std::strin
       name, [&value] { value = false; }, help);
 }
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
-                  const std::string& help, bool required) {
-  app.add_option(name, value, help)->required(required)->type_name(type);
+                  const std::string& help) {
+  app.add_option(name, value, help)->required()->type_name(type);
+}
+void add_optional_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                           const std::string& help) {
+  app.add_option(name, value, help)->type_name(type);
 }
 void exclude(CLI::App& app, const char* option, const char* other) {
   app.get_option(option)->excludes(app.get_option(other));

@@ -38,7 +38,9 @@ void add_flag(CLI::App& app, const char* name, bool& value, const std::string& h
 void add_off_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
 // A positional argument.
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
-                  const std::string& help, bool required = true);
+                  const std::string& help);
+void add_optional_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                           const std::string& help);
 void exclude(CLI::App& app, const char* option, const char* other);
 void require(CLI::App& app, const char* option, const char* other);  // `option` needs `other`
 bool is_given(const CLI::App& app, const std::string& option);

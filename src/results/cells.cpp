@@ -26,8 +26,6 @@ std::string csv_cell(const Cell& cell) {
                     : csv_text(csv_value(cell.value));
 }
 
-std::string table_head(const Cell& cell) { return cell.head; }
-
 std::string table_cell(const Cell& cell) {
   if (cell.text) return *cell.text;
   const std::string text = csv_value(cell.value);
@@ -86,7 +84,8 @@ std::string cells_csv(const std::vector<Cells>& rows) {
 }
 
 std::string cells_table(const std::vector<Cells>& rows) {
-  return aligned_table(lines_of(rows, &Cell::head, table_head, table_cell));
+  return aligned_table(lines_of(
+      rows, &Cell::head, [](const Cell& cell) { return cell.head; }, table_cell));
 }
 
 }  // namespace rewise

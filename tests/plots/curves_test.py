@@ -74,7 +74,7 @@ class Curves(InFolder):
 
     def test_only_and_labels(self):
         curves = self.table("energy_hot")
-        self.assertEqual(len(plot_curves.chosen(curves, "schedule=1:1|0:1")), 1)
+        self.assertEqual(len(plot_curves.curves_with_keys(curves, "schedule=1:1|0:1")), 1)
         self.assertEqual(plot_curves.labels(curves), ["1:0", "1:1"])
         curves[1]["keys"]["temperature"] = "3"
         self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.269185$, 1:0")
@@ -178,9 +178,9 @@ class Curves(InFolder):
                    "columns": {"steps": [1.0, 2.0], "rho": [0.5, 0.1 + k / 100]}}
                   for k in range(9) for schedule in ("1:0", "1:1")]
         panel = {"table": "t", "x": "steps", "y": "rho"}
-        parts = plot_curves.split(panel, {"t": curves})
+        parts = plot_curves.split_by_schedule(panel, {"t": curves})
         self.assertEqual([part["title"] for part in parts], ["1:0", "1:1"])
-        self.assertEqual(plot_curves.split(panel, {"t": curves[:6]}), [panel])
+        self.assertEqual(plot_curves.split_by_schedule(panel, {"t": curves[:6]}), [panel])
         figure = plot_curves.compose(parts, lambda _: {"t": curves})
         self.addCleanup(plot_curves.style.plt.close, figure)
         scales = [axes for axes in figure.axes if "temperature" in axes.get_ylabel()]

@@ -191,7 +191,7 @@ class Tuning(InFolder):
 
     def test_schedules_are_sorted_by_their_fraction_of_cluster_updates(self):
         names = [files.schedule_label(c) for c in
-                 sorted(tuning()["settings"][0]["candidates"], key=plot_tune.share)]
+                 sorted(tuning()["settings"][0]["candidates"], key=plot_tune.schedule_order)]
         self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "swendsen-wang/0:1"])
 
     def test_the_map_frames_the_best_and_leaves_unmeasured_cells_empty(self):
@@ -218,7 +218,7 @@ class Tuning(InFolder):
             setting["candidates"].append(dict(setting["candidates"][1], schedule="4:0"))
         self.assertIn("$T = 0.8", plot_tune.setting_name(setting))
         names = [files.schedule_label(c)
-                 for c in sorted(setting["candidates"], key=plot_tune.share)]
+                 for c in sorted(setting["candidates"], key=plot_tune.schedule_order)]
         self.assertEqual(names[:4], ["1:0", "4:0", "16:0", "1:1"])
         status, _, err = self.plot(self.write(value))
         self.assertEqual((status, err), (0, ""))

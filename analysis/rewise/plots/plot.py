@@ -85,7 +85,7 @@ def draw_snapshot(spins, picture, *temperatures):
 def main(arguments):
     if arguments[:1] == ["--snapshot"]:
         return guarded("rewise", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
-    parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
+    parser = Parser(description="Draws a study's folder or a task file.")
     parser.add_argument("target", type=pathlib.Path,
                         help="a study's folder, a task file, or a file of `rewise tune --out`")
     parser.add_argument("--out", type=pathlib.Path, help="folder for the plots")

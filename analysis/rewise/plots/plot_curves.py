@@ -100,7 +100,7 @@ def with_data(panels, tables):
             any(panel["y"] in curve["columns"] for curve in tables.get(panel["table"], []))]
 
 
-def chosen(curves, only):
+def curves_with_keys(curves, only):
     """The curves whose keys match `only` ("temperature=2.4,schedule=1:1|0:1"; | means or)."""
     wanted = dict(part.split("=", 1) for part in only.split(",")) if only else {}
     return [curve for curve in curves
@@ -140,7 +140,7 @@ def bars(y, error, shown, panel):
     return np.array([low[shown], high[shown]])
 
 
-def spread(curve, name):
+def distance_to_extremes(curve, name):
     """Distance from a time to its shortest and longest repeat; None without repeats."""
     value, low, high = (column(curve, name + end) for end in ("", "_low", "_high"))
     return None if low is None else (np.maximum(value - low, 0), np.maximum(high - value, 0))
@@ -252,7 +252,7 @@ def draw_curve(axes, curve, panel, curve_style, label, few):
     if x is None or y is None:
         raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
                         f"'{panel['y']}'")
-    x_spread, repeats = spread(curve, panel["x"]), spread(curve, panel["y"])
+    x_spread, repeats = (distance_to_extremes(curve, panel[axis]) for axis in ("x", "y"))
     error = repeats or column(curve, panel["y"] + "_error")
     shown = np.isfinite(x) & np.isfinite(y)
     for scale, values in (("xscale", x), ("yscale", y)):
@@ -291,7 +291,7 @@ def draw_curve(axes, curve, panel, curve_style, label, few):
 
 def draw_panel(axes, tables, panel):
     """Draws a panel. Returns whether anything is visible."""
-    curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
+    curves = curves_with_keys(tables.get(panel["table"], []), panel.get("only", ""))
     few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
     nameless = "ours" if panel.get("theirs") else None
     temperatures = temperatures_of(curves)
@@ -299,7 +299,7 @@ def draw_panel(axes, tables, panel):
     drawn = [draw_curve(axes, curve, panel, curve_style, name or nameless, few)
              for curve, curve_style, name in zip(curves, curve_styles(curves), names)]
     draw_paper_values(axes, panel, [(column(curve, panel["x"]), column(curve, panel["y"]))
-                              for curve in curves])
+                                    for curve in curves])
     axes.set_xscale(panel.get("xscale", "linear"))
     axes.set_yscale(panel.get("yscale", "linear"))
     for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
@@ -333,7 +333,7 @@ def compose(panels, tables_of, width=None):
     return figure if any(drawn) else None
 
 
-def split(panel, tables):
+def split_by_schedule(panel, tables):
     """The panel, or one panel per schedule if there are too many temperatures and schedules for the
     colours."""
     curves = tables.get(panel["table"], [])
@@ -426,7 +426,7 @@ def draw(data, folder):
         return draw_figure(data, folder)
     def make(name, panels):
         panels = [part for panel in with_data(panels, data["tables"])
-                  for part in split(panel, data["tables"])]
+                  for part in split_by_schedule(panel, data["tables"])]
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
             return None

@@ -36,7 +36,7 @@ def add_title(figure, task):
     figure.axes[0].set_title(title(task), loc="left")
 
 
-def chosen(task):
+def shown_indices(task):
     """Indices of at most MOST_CURVES temperatures: evenly spaced, both ends included."""
     count = len(task.temperature)
     return np.unique(np.linspace(0, count - 1, min(count, MOST_CURVES)).round().astype(int))
@@ -69,18 +69,18 @@ def plot_series(task):
     """e(t) and m(t) of the first replicas at a few temperatures. For a spin glass, q(t) of the
     first pairs of replicas replaces m(t). If not all temperatures are shown, the title gives their
     number."""
-    indices = chosen(task)
+    indices = shown_indices(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
     stride = -(-times // MOST_POINTS)
     replicas = min(SHOWN_REPLICAS, task.energy.shape[2])
     order, symbol = order_of(task)
-    what = "replica" if symbol == "m" else "replica or pair"
+    member = "replica" if symbol == "m" else "replica or pair"
     for row, index in zip(axes, indices):
         for panel, series in zip(row, (task.energy[index], order[index])):
             for replica in range(min(replicas, series.shape[1])):
                 panel.plot(np.arange(0, times, stride), series[::stride, replica], linewidth=0.5,
-                           color=style.COLOURS[replica], label=f"{what} {replica}")
+                           color=style.COLOURS[replica], label=f"{member} {replica}")
             panel.set_xlim(0, max(times - 1, 1))
         row[0].set_ylabel(r"$e$ ($J$)")
         row[1].set_ylabel(f"${symbol}$")
@@ -99,7 +99,7 @@ def plot_autocorrelation(task):
     (1/2 for white noise) at a few of them. The time axis ends at three times the largest summation
     window of tau_int."""
     figure, axes = style.new_figure(columns=2, height=2.9)
-    lags, named = 1, chosen(task)
+    lags, named = 1, shown_indices(task)
     order, symbol = order_of(task)
     for panel, series, name in zip(axes[0], (task.energy, order**2), ("$e$", f"${symbol}^2$")):
         for index, colour in enumerate(colours(task)):

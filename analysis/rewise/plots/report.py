@@ -35,7 +35,7 @@ def write(folder):
 
 
 def main(arguments):
-    parser = Parser(description="Writes report.html of a study.", add_help=True)
+    parser = Parser(description="Writes report.html of a study.")
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
     return guarded("rewise", options.folder, lambda: write(options.folder))[1]
