@@ -233,12 +233,12 @@ def tc_with_errors(dim, rule, p):
     lattice = plain_lattice(dim)
     value = critical_temperature(rule, p, lattice)
     tc0 = 1 / lattice.beta_c
-    of_series = value - critical_temperature(rule, p, plain_lattice(dim, variant=True))
-    of_order = 0 if rule == "add" else p * (value - tc0)
+    series_error = value - critical_temperature(rule, p, plain_lattice(dim, variant=True))
+    order_error = 0 if rule == "add" else p * (value - tc0)
     other = plain_lattice(dim, shifted=True)
-    of_tc0 = value - critical_temperature(rule, p, other)
-    errors = [max(math.hypot(of_series, of_order, effect), 1e-8)
-              for effect in (of_tc0, of_tc0 - (tc0 - 1 / other.beta_c))]
+    tc0_effect = value - critical_temperature(rule, p, other)
+    errors = [max(math.hypot(series_error, order_error, effect), 1e-8)
+              for effect in (tc0_effect, tc0_effect - (tc0 - 1 / other.beta_c))]
     return value, *errors
 
 

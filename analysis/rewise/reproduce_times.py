@@ -362,8 +362,8 @@ def speed(run, runner):
                    runner.about(run, engine=engine, threads=1, replicas=1 if gpu else 32),
                    [TIMING_NOTE, note])
 
-    def wolff(of_device, most, **how):
-        return {"device": of_device, "cluster": "wolff", "least": min(STRETCHES, most),
+    def wolff(timed_device, most, **how):
+        return {"device": timed_device, "cluster": "wolff", "least": min(STRETCHES, most),
                 "most": most, "seconds": 0.5, "repeats": 3} | how
 
     for size in run["sizes"]:

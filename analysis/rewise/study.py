@@ -278,8 +278,8 @@ class Study:
             if made is None:
                 continue
             figure, drawn = made
-            of_p = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
-            if drawn == name or re.match(re.escape(name) + of_p, drawn):
+            suffix = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
+            if drawn == name or re.match(re.escape(name) + suffix, drawn):
                 written = plot_style.save(figure, self.folder / "plots", drawn)
                 return Picture(next(path for path in written if path.suffix == ".png"))
             plot_style.plt.close(figure)

@@ -41,7 +41,7 @@ struct Points {
 // The covariance of the neglected terms for leading amplitudes `amplitude` [observable].
 //
 // With `series`, each term is ratio N^(-w) times the previous one. The leading term has the largest
-// amplitude of all observables, times `of_limit` for crossings with a limit.
+// amplitude of all observables, times `limit_factor` for crossings with a limit.
 //
 // Without `series`, each term is kNextTerm times the previous one at the smallest pair of sizes. An
 // amplitude that is small by accident would make these terms too small, so it counts as at least
@@ -67,7 +67,7 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
       if (observable != points.crossings[b].observable) continue;
       const std::size_t smallest = first.at(observable);
       double leading = largest, power = 1;
-      if (series && points.crossings[a].with_limit()) leading *= series->of_limit;
+      if (series && points.crossings[a].with_limit()) leading *= series->limit_factor;
       if (!series) leading = std::hypot(amplitude.at(observable), kShare * largest);
       for (const std::vector<double>& next : points.next) {
         power *= series ? series->ratio : kNextTerm;

@@ -84,9 +84,9 @@ struct Extrapolation {
 };
 
 // Expected decrease of the terms of a power series in N^(-w): each is `ratio` N^(-w) times the
-// previous one. For crossings with a known limit, this is multiplied by `of_limit`.
+// previous one. For crossings with a known limit, this is multiplied by `limit_factor`.
 struct SeriesPrior {
-  double ratio = 1, of_limit = 1;
+  double ratio = 1, limit_factor = 1;
 };
 
 // Extrapolates crossing temperatures to infinite size.
@@ -101,8 +101,8 @@ struct SeriesPrior {
 // added to that of the crossings; this lowers the weight of small sizes (Bayesian fits of neglected
 // terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). With `series`, their standard
 // deviations are the ratio and its square times the largest amplitude of the observables, and times
-// of_limit (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the previous
-// term, at the smallest pair. The third term matters if the data determine b_o.
+// limit_factor (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the
+// previous term, at the smallest pair. The third term matters if the data determine b_o.
 //
 // Average. For each size there is a fit to the data from this size on. These fits are averaged with
 // weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that the

@@ -55,9 +55,9 @@ MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperatu
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
   for (auto& moment : table.table) moment.resize(graphs, temperature.size());
   for (Eigen::Index g = 0; g < graphs; ++g) {
-    const MomentRows& of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
+    const MomentRows& moments_of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
     for (Eigen::Index k = 0; k < kMomentCount; ++k) {
-      table.table[static_cast<std::size_t>(k)].row(g) = of_graph.col(k).transpose();
+      table.table[static_cast<std::size_t>(k)].row(g) = moments_of_graph.col(k).transpose();
     }
   }
   return table;

@@ -187,10 +187,10 @@ class TemperatureChecks {
   std::optional<RunReason> starts_too_early() {
     const double likely = tau_is_known() ? tau_.value : kUnknownTaus * length();
     if (compares_ || !(task_.discarded < kStartTaus * likely)) return {};
-    const auto of_start = replicas_by_start(task_);
-    const bool alike = of_start[0].empty() || of_start[1].empty();
+    const auto by_start = replicas_by_start(task_);
+    const bool alike = by_start[0].empty() || by_start[1].empty();
     const std::string_view began = task_.spec.start == Start::given ? "from given spins"
-                                   : of_start[0].empty()            ? "hot"
+                                   : by_start[0].empty()            ? "hot"
                                                                     : "cold";
     return RunReason{
         fmt::format("nothing shows that this is equilibrium: {}, and {} cycles before the first "

@@ -212,7 +212,7 @@ def valid(task):
     return np.array([k for k, word in enumerate(status) if word == "ok"], dtype=int)
 
 
-def of_members(task, series, member_of):
+def member_means(task, series, member_of):
     """Averages series [time, k] over the k of each member, member_of(k): replicas or pairs of them
     that Houdayer moves couple. They are not independent, so an error must count them as one.
     Without Houdayer moves the series is returned unchanged."""
@@ -222,9 +222,9 @@ def of_members(task, series, member_of):
     return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
 
 
-def of_pairs(task, series):
-    """of_members() of series [time, pair]: of the two pairs of four replicas."""
-    return of_members(task, series, lambda pair: pair // 2)
+def pair_means(task, series):
+    """member_means() of series [time, pair]: of the two pairs of four replicas."""
+    return member_means(task, series, lambda pair: pair // 2)
 
 
 def draw_averages(axes, temperature, rows, names):
@@ -240,8 +240,8 @@ def draw_averages(axes, temperature, rows, names):
 def overlap_moments(task, index):
     """{quantity: (value, error)} at one temperature. Errors from the spread of the pairs."""
     q = task.columns["overlap"][index] / task.sites
-    squares, fourth = of_pairs(task, q**2), of_pairs(task, q**4)
-    links = of_pairs(task, task.columns["link_overlap"][index] / task.bonds)
+    squares, fourth = pair_means(task, q**2), pair_means(task, q**4)
+    links = pair_means(task, task.columns["link_overlap"][index] / task.bonds)
     return {"overlap_m2": mean_and_error(squares),
             "overlap_binder": jackknife([squares, fourth], lambda a, b: (3 - b / (a * a)) / 2),
             "link_overlap": mean_and_error(links)}
@@ -266,7 +266,7 @@ def distribution(task, index):
     edges = overlap_edges(task.sites, sums.size)
     pairs = np.array([np.histogram(np.concatenate([q, -q]) / task.sites, edges, density=True)[0]
                       for q in sums.T])
-    pairs = of_pairs(task, pairs.T).T
+    pairs = pair_means(task, pairs.T).T
     density = pairs.mean(axis=0)
     if len(pairs) == 1:
         return edges, density, np.full(len(density), np.nan)

@@ -14,7 +14,7 @@ from ..files import array, size_label, value_and_error, with_error
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
 # The keys in "peaks" of the same temperatures, determined for each graph and then averaged.
-OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
+MEANS_OVER_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
              "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
 
@@ -58,7 +58,7 @@ def plot_temperatures(point):
     used = np.array([size["peaks"]["used"] for size in point["sizes"]])
     values = {quantity: np.array([value_and_error(size["peaks"].get(name))
                                   for size in point["sizes"]])
-              for quantity, name in OF_GRAPHS.items()}
+              for quantity, name in MEANS_OVER_GRAPHS.items()}
     width = values["susceptibility"][:, 0] - values["weights"][:, 0]
     for index, (quantity, label) in enumerate(TEMPERATURES.items()):
         t = values[quantity]

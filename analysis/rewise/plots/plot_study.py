@@ -347,9 +347,9 @@ def plot_tree(point):
     panel = axes[0, 0]
     tree = point["tree"]
     for index, edge in enumerate(sorted({entry["edge"] for entry in tree["lambda"]})):
-        of_edge = [entry for entry in tree["lambda"] if entry["edge"] == edge]
-        t, value = (array([entry[key] for entry in of_edge]) for key in ("temperature", "lambda"))
-        style.points(panel, t, value, array([entry["error"] for entry in of_edge]), index,
+        entries = [entry for entry in tree["lambda"] if entry["edge"] == edge]
+        t, value = (array([entry[key] for entry in entries]) for key in ("temperature", "lambda"))
+        style.points(panel, t, value, array([entry["error"] for entry in entries]), index,
                      f"L = {edge}")
     panel.axhline(1, color=style.GREY, linewidth=0.7, linestyle=":")
     value, error = total(tree["tc"])

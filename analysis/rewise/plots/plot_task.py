@@ -185,7 +185,7 @@ def moments(task, index):
     e, m = task.energy[index], task.magnetisation[index]
     t, n = task.temperature[index], task.sites
     e, e2, size, squares, fourth = (  # Houdayer moves couple r and r + 2, where r % 4 < 2
-        plot_overlaps.of_members(task, series, lambda r: r // 4 * 2 + r % 2)
+        plot_overlaps.member_means(task, series, lambda r: r // 4 * 2 + r % 2)
         for series in (e, e**2, np.abs(m), m**2, m**4))
     return {
         "energy": mean_and_error(e),
