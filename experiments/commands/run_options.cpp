@@ -22,14 +22,12 @@ namespace rewise {
 namespace {
 
 void add_graph_options(CLI::App& app, RunOptions& o) {
+  begin_group(app, "Graph");
   add_text(app, "--graph", o.graph, "FILE",
            "use this graph (.edges, .graphml, .h5) instead of\n"
            "building one");
   add_graph_file_options(app, o.reading, "--graph");
   add_lattice_options(app, o);
-  move_to_group(app, "Graph",
-                {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed", "--graph",
-                 "--first-site", "--ignore", "--merge"});
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {

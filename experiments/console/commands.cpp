@@ -17,9 +17,6 @@ CLI::App& add_command(CLI::App& program, const char* name, const std::string& ab
 }
 void hide(CLI::App& command) { command.group(""); }
 void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options) {
-  for (const auto& option : options) app.get_option(option)->group(group);
-}
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help) {
   app.add_flag(name, value, help);
 }

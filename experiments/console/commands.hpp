@@ -29,9 +29,8 @@ struct AddedCommand {
 CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
                       const std::string& more);
 void hide(CLI::App& command);  // leaves it out of the list in --help
-// The section of --help for the options added after this call, or for the given options.
+// The section of --help for the options added after this call.
 void begin_group(CLI::App& app, const char* name);
-void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
 
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
 // A flag that switches something off.
