@@ -62,7 +62,7 @@ struct NeighboursOfSite : BondsOfSite {
 };
 
 template <class Of, class Value>
-using PlaceIterator =
+using ItemIterator =
     boost::transform_iterator<Of, boost::counting_iterator<std::uint32_t>, Value, Value>;
 
 class BoostGraph {
@@ -78,8 +78,8 @@ class BoostGraph {
   using edges_size_type = std::uint64_t;
   using degree_size_type = std::uint32_t;
   using vertex_iterator = boost::counting_iterator<Site>;
-  using out_edge_iterator = PlaceIterator<BondsOfSite, BondView>;
-  using adjacency_iterator = PlaceIterator<NeighboursOfSite, Site>;
+  using out_edge_iterator = ItemIterator<BondsOfSite, BondView>;
+  using adjacency_iterator = ItemIterator<NeighboursOfSite, Site>;
   using in_edge_iterator = out_edge_iterator;
   using edge_iterator = void;
 
@@ -101,18 +101,18 @@ inline std::uint32_t out_degree(Site site, const BoostGraph& g) { return g.graph
 inline std::uint32_t degree(Site site, const BoostGraph& g) { return g.graph().degree(site); }
 inline Site source(const BondView& e, const BoostGraph&) { return e.source; }
 inline Site target(const BondView& e, const BoostGraph&) { return e.target; }
-template <class Of, class Value>
-std::pair<PlaceIterator<Of, Value>, PlaceIterator<Of, Value>> places_of(Site site,
-                                                                        const BoostGraph& g) {
-  using Place = boost::counting_iterator<std::uint32_t>;
-  const Of of(g.graph(), site);
-  return {{Place(0), of}, {Place(g.graph().degree(site)), of}};
+template <class ItemOfSite, class Value>
+std::pair<ItemIterator<ItemOfSite, Value>, ItemIterator<ItemOfSite, Value>> items_of(
+    Site site, const BoostGraph& g) {
+  using Position = boost::counting_iterator<std::uint32_t>;
+  const ItemOfSite items(g.graph(), site);
+  return {{Position(0), items}, {Position(g.graph().degree(site)), items}};
 }
 inline auto out_edges(Site site, const BoostGraph& g) {
-  return places_of<BondsOfSite, BondView>(site, g);
+  return items_of<BondsOfSite, BondView>(site, g);
 }
 inline auto adjacent_vertices(Site site, const BoostGraph& g) {
-  return places_of<NeighboursOfSite, Site>(site, g);
+  return items_of<NeighboursOfSite, Site>(site, g);
 }
 inline boost::typed_identity_property_map<Site> get(boost::vertex_index_t, const BoostGraph&) {
   return {};

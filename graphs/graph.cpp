@@ -355,12 +355,12 @@ std::size_t Graph::gone_bonds() const {
 
 std::vector<std::uint8_t> Graph::sublattices() const {
   const Lattice lattice = origin();
-  std::vector<std::uint8_t> of(sites_);
+  std::vector<std::uint8_t> sublattice(sites_);
   for (std::uint64_t site = 0; site < sites_; ++site) {
     const auto at = static_cast<Site>(site);
-    of[site] = static_cast<std::uint8_t>(lattice.dim > 0 ? lattice.colour(at) : colour(at));
+    sublattice[site] = static_cast<std::uint8_t>(lattice.dim > 0 ? lattice.colour(at) : colour(at));
   }
-  return of;
+  return sublattice;
 }
 
 std::uint32_t Graph::degree(Site site) const {
@@ -460,13 +460,15 @@ class EntrySearch {
   bool contains(Site site, Site neighbour, Bond bond) {
     if (graph_.degree(site) <= kScanned) {
       bool found = false;
-      graph_.for_each_neighbour(
-          site, [&](Site other, Bond of) { found = found || (other == neighbour && of == bond); });
+      graph_.for_each_neighbour(site, [&](Site other, Bond between) {
+        found = found || (other == neighbour && between == bond);
+      });
       return found;
     }
     auto& list = sorted_[site];
     if (list.empty()) {
-      graph_.for_each_neighbour(site, [&](Site other, Bond of) { list.emplace_back(other, of); });
+      graph_.for_each_neighbour(
+          site, [&](Site other, Bond between) { list.emplace_back(other, between); });
       std::ranges::sort(list);
     }
     return std::ranges::binary_search(list, std::pair(neighbour, bond));

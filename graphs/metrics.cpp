@@ -104,9 +104,9 @@ void measure_clustering(const Graph& graph, std::uint64_t sites, GraphMetrics& m
   ClusteringCounter counter(graph);
   Mean triangles, squares;
   for (std::uint64_t k = 0; k < metrics.clustering_sites; ++k) {
-    const SiteClustering of = counter.of(sampled_site(graph, k, sites, 1));
-    triangles.add(of.triangles);
-    squares.add(of.squares);
+    const SiteClustering site = counter.at(sampled_site(graph, k, sites, 1));
+    triangles.add(site.triangles);
+    squares.add(site.squares);
   }
   metrics.clustering = triangles.value();
   metrics.square_clustering = squares.value();
@@ -135,7 +135,7 @@ std::vector<std::uint32_t> distances_from(const Graph& graph, Site source) {
   return distance;
 }
 
-SiteClustering ClusteringCounter::of(Site site) {
+SiteClustering ClusteringCounter::at(Site site) {
   std::vector<Site> around;
   graph_.for_each_neighbour(site, [&](Site v, Bond) { around.push_back(v); });
   if (around.size() < 2) return {};

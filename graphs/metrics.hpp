@@ -53,7 +53,7 @@ class ClusteringCounter {
   explicit ClusteringCounter(const Graph& graph)
       : graph_(graph), paths_(graph.sites(), 0), near_(graph.sites(), 0) {}
   // Cost: the sum of the degrees of the site's neighbours.
-  SiteClustering of(Site site);
+  SiteClustering at(Site site);
 
  private:
   const Graph& graph_;

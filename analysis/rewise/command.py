@@ -10,8 +10,9 @@ import sys
 from . import errors
 from .arguments import wants_progress
 
-OF_STATUS = {one.status: one for one in (errors.UsageError, errors.DataError, errors.DeviceError,
-                                         errors.HeldError, errors.FileError, errors.Interrupted)}
+ERROR_OF_STATUS = {one.status: one for one in (
+    errors.UsageError, errors.DataError, errors.DeviceError, errors.HeldError, errors.FileError,
+    errors.Interrupted)}
 # The words that run the program of this package.
 PROGRAM = [sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
            "from rewise.command import main; sys.exit(main())",
@@ -87,7 +88,8 @@ class Running:
         said = [line for line in self._lines if line.startswith("rewise: ")]
         text = (said or self._lines or [f"ended with status {status}"])[-1].removeprefix("rewise: ")
         text = text.replace("another folder with --out", "another folder")
-        raise OF_STATUS.get(status, errors.Error)(errors.as_arguments(text, {"out": "folder"}))
+        error = ERROR_OF_STATUS.get(status, errors.Error)
+        raise error(errors.as_arguments(text, {"out": "folder"}))
 
 
 def options(**values):

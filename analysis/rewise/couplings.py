@@ -27,7 +27,7 @@ from .graph import Graph
 STANDARD = {"couplings": "ferromagnet", "on": "all", "negative": 0.5, "shortcut_strength": 1.0,
             "coupling_seed": 0, "field": 0.0, "field_random": "none", "field_width": 1.0}
 # Keys that have no effect on a graph with weights, because the weights contain every J.
-OF_WEIGHTS = ("couplings", "on", "negative", "shortcut_strength")
+COUPLING_KEYS = ("couplings", "on", "negative", "shortcut_strength")
 
 
 def _words(given):
@@ -66,17 +66,18 @@ def applied(graph, **given):
     """Returns (graph, {key: text}) for a simulation. Arrays of couplings or fields become weights
     of the graph; the dict omits values that equal their default."""
     couplings, field = given["couplings"], given["field"]
-    of_bonds, of_sites = not isinstance(couplings, str), np.ndim(field) > 0
-    if not of_bonds and couplings == "file" and graph.weights is None and graph.fields is None:
+    couplings_are_array, field_is_array = not isinstance(couplings, str), np.ndim(field) > 0
+    if not couplings_are_array and couplings == "file" and graph.weights is None \
+            and graph.fields is None:
         raise UsageError("couplings='file': the graph has no weights (give them to Graph(edges, "
                          "weights=J), or use an array couplings=J)")
-    if not of_bonds and not of_sites:
+    if not couplings_are_array and not field_is_array:
         return graph, _words(given)
-    words = _words(given | {"couplings": "ferromagnet" if of_bonds else couplings,
-                            "field": 0.0 if of_sites else field})
+    words = _words(given | {"couplings": "ferromagnet" if couplings_are_array else couplings,
+                            "field": 0.0 if field_is_array else field})
     fields = None
-    if of_bonds:
-        for key in OF_WEIGHTS:
+    if couplings_are_array:
+        for key in COUPLING_KEYS:
             if key in words:
                 raise UsageError(f"{key}: cannot be combined with an array of couplings, which "
                                  "already gives every J")
@@ -88,17 +89,17 @@ def applied(graph, **given):
             raise UsageError(f"couplings: {len(weights)} values, but the graph has "
                              f"{graph.bonds} bonds")
     else:
-        weighing = {key: words[key] for key in (*OF_WEIGHTS, "coupling_seed") if key in words}
+        weighing = {key: words[key] for key in (*COUPLING_KEYS, "coupling_seed") if key in words}
         if weighing.get("couplings") not in ("pm", "gaussian"):
             weighing.pop("coupling_seed", None)
         weighted = Graph._of(graph._graph.weighted(weighing)) if weighing else graph
         if weighing.get("couplings") == "file":
             fields = graph.fields
         weights = weighted.weights if weighing else None
-    if of_sites:
+    if field_is_array:
         values = arguments.numbers("field", _by_site(graph, field))
         fields = values if fields is None else fields + values
-    left = {key: word for key, word in words.items() if key not in OF_WEIGHTS}
+    left = {key: word for key, word in words.items() if key not in COUPLING_KEYS}
     if "field_random" not in left:
         left.pop("coupling_seed", None)
     try:

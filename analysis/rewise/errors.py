@@ -112,12 +112,12 @@ def as_arguments(text, renamed=()):
     return _ENGINES.sub(r'\1 or "\2"', _OPTION.sub(argument, text))
 
 
-def module(name, what):
-    """Imports the optional module `name`, which the feature `what` needs. ModuleError if it is
+def module(name, feature):
+    """Imports the optional module `name`, which `feature` needs. ModuleError if it is
     missing."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise ModuleError(f"{what} requires {package}, which cannot be imported ({error}): "
+        raise ModuleError(f"{feature} requires {package}, which cannot be imported ({error}): "
                           f"`pip install {package}`", name=package) from None

@@ -139,16 +139,16 @@ def schedule_label(size, otherwise=""):
     return f"{cluster}/{schedule}"
 
 
-class Named(dict):
-    """A dict whose missing keys raise an AbsentError that lists the existing keys. `what` says in
-    the message what the dict contains."""
+class StrictDict(dict):
+    """A dict whose missing keys raise an AbsentError that lists the existing keys. `content` says
+    in the message what the dict contains."""
 
-    def __init__(self, what, items=()):
+    def __init__(self, content, items=()):
         super().__init__(items)
-        self.what = what
+        self.content = content
 
     def __missing__(self, name):
-        raise AbsentError(f"{self.what}: no {name!r}; there are {', '.join(map(str, self))}")
+        raise AbsentError(f"{self.content}: no {name!r}; there are {', '.join(map(str, self))}")
 
 
 def read_summary(folder):
@@ -160,7 +160,7 @@ def read_summary(folder):
     if not isinstance(summary.get("points"), list):
         raise DataError(f"'{path}' has no points: it is of kind {summary.get('kind')!r}, and "
                         "studies are of tc and sweep")
-    return Named(f"'{path}'", summary)
+    return StrictDict(f"'{path}'", summary)
 
 
 def read_model(folder, summary):
@@ -182,9 +182,9 @@ def read_tuning(path):
                      "result of 'rewise tune'", "did 'rewise tune --out' write it?")
 
 
-def read_json(path, form, what, where_from):
+def read_json(path, form, kind_of_file, where_from):
     """A JSON file with the given "format" as a dict. DataError if the format differs: the message
-    names the expected kind of file, `what`. If the file does not exist, the message ends with the
+    names the expected kind of file. If the file does not exist, the message ends with the
     hint `where_from`."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -195,7 +195,7 @@ def read_json(path, form, what, where_from):
     except (ValueError, RecursionError) as error:
         raise DataError(f"'{path}' cannot be read: {error}") from None
     if not isinstance(value, dict) or value.get("format") != form:
-        raise DataError(f"'{path}' is not a {what}")
+        raise DataError(f"'{path}' is not a {kind_of_file}")
     version = value.get("format_version")
     if version != 1:
         raise DataError(f"'{path}' has format version {version}; this program reads 1")
@@ -205,36 +205,36 @@ def read_json(path, form, what, where_from):
 LEFTOVER_AGE = 3600  # seconds, after which a temporary file is considered abandoned
 
 
-def _open_aside(path, tried):
+def _open_temporary(path, tried):
     """Creates a temporary file in the folder of `path`; returns it and its descriptor. The file is
     locked, as in src/base/temporary.hpp: unlocked temporary files are removed as leftovers. Adds
     each name to `tried` before the file exists, so that a signal at any time leaves none behind."""
     while True:
-        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-        tried.append(aside)
-        file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        tried.append(temporary)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError:  # the file system does not support locks
-            return aside, file
+            return temporary, file
         if os.fstat(file).st_nlink > 0:  # otherwise it was removed before it was locked
-            return aside, file
+            return temporary, file
         os.close(file)
 
 
-def write_aside(path, data):
+def write_atomically(path, data):
     """Replaces the file `path` atomically: writes a temporary file with an unpredictable name in
     the same folder and renames it. Also removes temporary files that a killed process left."""
     path = pathlib.Path(path)
     tried = []
     try:
-        aside, file = _open_aside(path, tried)
+        temporary, file = _open_temporary(path, tried)
         with open(file, "wb") as stream:
             stream.write(data)
             stream.flush()
             inode = os.fstat(file).st_ino
             try:
-                os.replace(aside, path)
+                os.replace(temporary, path)
             except FileNotFoundError:
                 # NFS repeats a request if the reply was lost. The repetition fails because the
                 # first request has succeeded.
@@ -298,7 +298,7 @@ def reading(path):
     except DataError:
         raise
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"'{path}' does not exist{_lost_with(path)}") from None
+        raise DataError(f"'{path}' does not exist{_in_damaged_archive(path)}") from None
     except IsADirectoryError:
         raise DataError(f"'{path}' is a folder, not a file (for a study use Study)") from None
     except PermissionError as error:
@@ -307,7 +307,7 @@ def reading(path):
         raise DataError(f"'{path}' is damaged, or not a file of rewise: {error}") from None
 
 
-def _lost_with(path):
+def _in_damaged_archive(path):
     damaged = [pack.name for pack in pack_files(path.parent) if _members(pack) is None]
     return f"; it may have been in {', '.join(damaged)}, which is damaged" if damaged else ""
 
@@ -515,7 +515,7 @@ def total_or_statistical(entry):
     return (value, error) if np.isfinite(error) else value_and_error(entry)
 
 
-def refused(point):
+def rejected_tc(point):
     """The estimate of Tc that a check rejected; None if there is a valid Tc, or no estimate."""
     candidate = point.get("candidate")
     known = point.get("tc") is None and candidate is not None

@@ -16,6 +16,7 @@ import sys
 
 import numpy as np
 
+from . import published
 from .plots import tc_table
 
 # <M^2>/N = sum of SERIES[dim][n] v^n, v = tanh(beta). Square: Orrick, Nickel, Guttmann & Perk,
@@ -37,25 +38,18 @@ PARTITION = {
     3: (1, 0, 3, 22, 192, 2046, 24853, 329334, 4649601, 68884356, 1059830112, 16809862992,
         273374177222, 4539862959852),
     4: (1, 0, 6, 76, 1389, 30608, 769646, 21242984, 627520006)}
-AMPLITUDE = 0.9625817323087721  # square: of |1 - Tc/T|^(-7/4) (Barouch, McCoy & Wu 1973)
-# 1/Tc and its error. Cubic: Ferrenberg, Xu & Landau, Phys. Rev. E 97, 043301 (2018). Hypercubic:
-# Lundow & Markstrom, Nucl. Phys. B 993, 116256 (2023).
-CRITICAL = {2: (math.log(1 + 2**0.5) / 2, 0.0), 3: (0.221654626, 5e-9), 4: (0.149693785, 1e-8)}
-# Cubic: exponents of X and of its correction, and of the specific heat (Chang et al.,
-# arXiv 2411.15300).
-GAMMA, DELTA, ALPHA = 1.2370755, 0.5226, 0.110087
 # The largest p at which the first order in p is used: there the neglected orders contribute at most
 # a relative 8e-6 to the error of Tc.
-LARGEST = {2: 3.2e-4, 3: 1e-3, 4: 3.2e-3}
+LARGEST_P = {2: 3.2e-4, 3: 1e-3, 4: 3.2e-3}
 
 
 class SquareLattice:
     """X(beta) = <M^2>/N and the bond energy of the square lattice above Tc.
 
     Near Tc, X is A tau^(-7/4) s^(-1/2) (1 + tau^2/2 - tau^4/12) + B with s = sinh(2 beta),
-    tau = (1/s - s)/2 and A = AMPLITUDE (2 sqrt(2)/Tc)^(7/4) (the source of SERIES); B is nearly
-    constant. The first term is expanded in powers (1 - v/v_c)^(k - 7/4), and the six leading powers
-    are summed in closed form. Their coefficients are subtracted from SERIES. The remaining
+    tau = (1/s - s)/2 and A = SUSCEPTIBILITY[2] (2 sqrt(2)/Tc)^(7/4) (the source of SERIES); B is
+    nearly constant. The first term is expanded in powers (1 - v/v_c)^(k - 7/4), and the six leading
+    powers are summed in closed form. Their coefficients are subtracted from SERIES. The remaining
     coefficients, times v_c^n, fall as 1/n^2 with different amplitudes for even and odd n. They are
     extrapolated in this form to n = 3999 and summed term by term.
     """
@@ -65,14 +59,14 @@ class SquareLattice:
     def __init__(self, variant=False, shifted=False):
         """A variant has two terms fewer. Nothing is shifted: Tc is exact."""
         terms = len(SERIES[2]) - 2 * variant
-        self.beta_c = CRITICAL[2][0]
+        self.beta_c = published.BETA_C[2][0]
         self.critical = 2**0.5 - 1
         # Coefficients of the powers, from values on a circle around x = 1 - v/v_c = 0.
         x = 0.15 * np.exp(2j * np.pi * np.arange(64) / 64)
         v = self.critical * (1 - x)
         s = 2 * v / (1 - v * v)
         tau = (1 / s - s) / 2
-        scale = AMPLITUDE * (2 * 2**0.5 * self.beta_c)**1.75
+        scale = published.SUSCEPTIBILITY[2] * (2 * 2**0.5 * self.beta_c)**1.75
         first = scale * (tau / x)**-1.75 / np.sqrt(s) * (1 + tau**2 / 2 - tau**4 / 12)
         self.powers = (np.fft.fft(first) / 64 / 0.15**np.arange(64)).real[:6]
         known = np.array(SERIES[2][:terms]) * self.critical**np.arange(terms)
@@ -145,12 +139,14 @@ class SeriesLattice:
         """A variant lacks the last correction of X (cubic) or has the offset 2 (hypercubic), and
         one term of PARTITION. `shifted`: 1/Tc is larger by its error."""
         self.dim = dim
-        self.beta_c = CRITICAL[dim][0] + shifted * CRITICAL[dim][1]
+        beta_c, error = published.BETA_C[dim]
+        self.beta_c = beta_c + shifted * error
         self.critical = math.tanh(self.beta_c)
         if dim == 3:
-            corrections = (0, DELTA, 1, 1 + DELTA)[:3 if variant else 4]
-            ferro = [(1, e - GAMMA, 0, 1) for e in corrections]
-            energy = [(1, 1 + e - ALPHA, 0, 1) for e in (0, DELTA, 1)]
+            delta, alpha = published.CUBIC_DELTA, published.CUBIC_ALPHA
+            corrections = (0, delta, 1, 1 + delta)[:3 if variant else 4]
+            ferro = [(1, e - published.GAMMA[3], 0, 1) for e in corrections]
+            energy = [(1, 1 + e - alpha, 0, 1) for e in (0, delta, 1)]
         else:
             offset = 2 if variant else 4
             ferro = [(1, *form, offset) for form in ((-1, 1 / 3), (-1, -2 / 3), (0, 1 / 3))]
@@ -237,12 +233,12 @@ def tc_with_errors(dim, rule, p):
     lattice = plain_lattice(dim)
     value = critical_temperature(rule, p, lattice)
     tc0 = 1 / lattice.beta_c
-    of_series = value - critical_temperature(rule, p, plain_lattice(dim, variant=True))
-    of_order = 0 if rule == "add" else p * (value - tc0)
+    series_error = value - critical_temperature(rule, p, plain_lattice(dim, variant=True))
+    order_error = 0 if rule == "add" else p * (value - tc0)
     other = plain_lattice(dim, shifted=True)
-    of_tc0 = value - critical_temperature(rule, p, other)
-    errors = [max(math.hypot(of_series, of_order, effect), 1e-8)
-              for effect in (of_tc0, of_tc0 - (tc0 - 1 / other.beta_c))]
+    tc0_effect = value - critical_temperature(rule, p, other)
+    errors = [max(math.hypot(series_error, order_error, effect), 1e-8)
+              for effect in (tc0_effect, tc0_effect - (tc0 - 1 / other.beta_c))]
     return value, *errors
 
 
@@ -256,15 +252,15 @@ def main(arguments):
     made, squares = [], []
     for summary in table:
         dim, rule = summary["lattice"]["dim"], summary["lattice"]["rule"]
-        if dim not in CRITICAL:
+        if dim not in published.BETA_C:
             continue
-        beta_c, beta_c_error = CRITICAL[dim]
+        beta_c, beta_c_error = published.BETA_C[dim]
         simulated = {point["p"]: point["tree"]["tc"] for point in summary["points"]}
         # A table may have rounded the p of --p.
         new = [p for p in options.p if not any(math.isclose(p, q, rel_tol=1e-5) for q in simulated)]
         points = []
         for p in sorted({*simulated, *new}):
-            if rule != "add" and p > LARGEST[dim]:
+            if rule != "add" and p > LARGEST_P[dim]:
                 continue
             value, error, shift_error = tc_with_errors(dim, rule, p)
             line = f"{dim}D {rule} {p:.4g}: {value:.8f} +- {error:.1e}"

@@ -58,7 +58,7 @@ SCALES = ("quick", "paper")
 AXES = ("size", "ratio", "tile", "ranks")
 
 
-def key_of(kind, default, low=-math.inf, high=math.inf):
+def key_spec(kind, default, low=-math.inf, high=math.inf):
     return kind, default, low, high
 
 
@@ -68,35 +68,35 @@ NUMBER, WHOLE, TEXT, LINES, NUMBERS, WHOLES, TEXTS = (
 
 # Key: kind, default, smallest and largest value.
 RUN_KEYS = {
-    "name": key_of(TEXT, None), "kind": key_of(TEXT, None),
-    "dim": key_of(WHOLE, 2, 1, 4), "sizes": key_of(WHOLES, None, 4, 10 ** 6),
-    "p": key_of(NUMBERS, [0.0], 0, 1), "rule": key_of(TEXT, "rewire"),
-    "graphs": key_of(WHOLE, 1, 1, 1 << 16), "temperature": key_of(NUMBERS, [], 1e-6, 1e6),
-    "schedules": key_of(TEXTS, []), "engine": key_of(TEXT, "multispin"),
-    "replicas": key_of(WHOLE, 32, 1, 1 << 20), "seed": key_of(WHOLE, 1, 0, (1 << 63) - 1),
-    "prepare": key_of(TEXT, "1:8"), "equilibrate": key_of(WHOLE, 200, 0, 1 << 31),
-    "steps": key_of(WHOLE, 100, 1, 1 << 31), "points": key_of(WHOLE, 60, 2, 100000),
-    "linear": key_of(WHOLE, 0, 0, 1), "timings": key_of(WHOLE, 3, 1, 1000),
-    "origins": key_of(WHOLE, 10, 1, 1 << 20), "measure": key_of(WHOLE, 1000, 1, 1 << 31),
-    "fit_from": key_of(NUMBER, None, 1, 1e12), "fit_to": key_of(NUMBER, 0, 0, 1e12),
-    "q": key_of(WHOLES, [2], 2, 255), "ratio": key_of(NUMBERS, [1.0], 1e-6, 1e6),
-    "methods": key_of(TEXTS, []), "tiles": key_of(WHOLES, [0], 0, 255),
-    "ranks": key_of(WHOLES, [], 1, 255), "axis": key_of(TEXT, "size"),
-    "core": key_of(WHOLE, 1 << 20, 0, 1 << 20)}
+    "name": key_spec(TEXT, None), "kind": key_spec(TEXT, None),
+    "dim": key_spec(WHOLE, 2, 1, 4), "sizes": key_spec(WHOLES, None, 4, 10 ** 6),
+    "p": key_spec(NUMBERS, [0.0], 0, 1), "rule": key_spec(TEXT, "rewire"),
+    "graphs": key_spec(WHOLE, 1, 1, 1 << 16), "temperature": key_spec(NUMBERS, [], 1e-6, 1e6),
+    "schedules": key_spec(TEXTS, []), "engine": key_spec(TEXT, "multispin"),
+    "replicas": key_spec(WHOLE, 32, 1, 1 << 20), "seed": key_spec(WHOLE, 1, 0, (1 << 63) - 1),
+    "prepare": key_spec(TEXT, "1:8"), "equilibrate": key_spec(WHOLE, 200, 0, 1 << 31),
+    "steps": key_spec(WHOLE, 100, 1, 1 << 31), "points": key_spec(WHOLE, 60, 2, 100000),
+    "linear": key_spec(WHOLE, 0, 0, 1), "timings": key_spec(WHOLE, 3, 1, 1000),
+    "origins": key_spec(WHOLE, 10, 1, 1 << 20), "measure": key_spec(WHOLE, 1000, 1, 1 << 31),
+    "fit_from": key_spec(NUMBER, None, 1, 1e12), "fit_to": key_spec(NUMBER, 0, 0, 1e12),
+    "q": key_spec(WHOLES, [2], 2, 255), "ratio": key_spec(NUMBERS, [1.0], 1e-6, 1e6),
+    "methods": key_spec(TEXTS, []), "tiles": key_spec(WHOLES, [0], 0, 255),
+    "ranks": key_spec(WHOLES, [], 1, 255), "axis": key_spec(TEXT, "size"),
+    "core": key_spec(WHOLE, 1 << 20, 0, 1 << 20)}
 CHECK_KEYS = {
-    "claim": key_of(LINES, ""), "why": key_of(LINES, ""), "source": key_of(TEXT, ""),
-    "relation": key_of(TEXT, "less"), "left": key_of(TEXT, ""), "right": key_of(TEXT, ""),
-    "among": key_of(TEXTS, []), "factor": key_of(NUMBER, 1.0, -1e12, 1e12),
-    "tolerance": key_of(NUMBER, 0.0, 0, 1e12), "needs_gpu": key_of(WHOLE, 0, 0, 1),
-    "ratio": key_of(WHOLE, 0, 0, 1), "scale": key_of(TEXT, "")}
-PANEL_KEYS = {key: key_of(TEXT, None) for key in (
+    "claim": key_spec(LINES, ""), "why": key_spec(LINES, ""), "source": key_spec(TEXT, ""),
+    "relation": key_spec(TEXT, "less"), "left": key_spec(TEXT, ""), "right": key_spec(TEXT, ""),
+    "among": key_spec(TEXTS, []), "factor": key_spec(NUMBER, 1.0, -1e12, 1e12),
+    "tolerance": key_spec(NUMBER, 0.0, 0, 1e12), "needs_gpu": key_spec(WHOLE, 0, 0, 1),
+    "ratio": key_spec(WHOLE, 0, 0, 1), "scale": key_spec(TEXT, "")}
+PANEL_KEYS = {key: key_spec(TEXT, None) for key in (
     "run", "table", "x", "y", "title", "also", "xscale", "yscale", "xlabel", "ylabel", "only",
     "lines")}
-THEIR_KEYS = {"label": key_of(TEXT, "theirs"), "source": key_of(TEXT, None),
-              "x": key_of(NUMBERS, None, -1e12, 1e12), "y": key_of(NUMBERS, None, -1e12, 1e12),
-              "slope": key_of(NUMBER, None, -100, 100)}
-FIGURE_KEYS = {"title": key_of(TEXT, ""), "paper": key_of(TEXT, ""), "found": key_of(LINES, ""),
-               "note": key_of(LINES, "")}
+PAPER_VALUE_KEYS = {"label": key_spec(TEXT, "theirs"), "source": key_spec(TEXT, None),
+              "x": key_spec(NUMBERS, None, -1e12, 1e12), "y": key_spec(NUMBERS, None, -1e12, 1e12),
+              "slope": key_spec(NUMBER, None, -100, 100)}
+FIGURE_KEYS = {"title": key_spec(TEXT, ""), "paper": key_spec(TEXT, ""),
+               "found": key_spec(LINES, ""), "note": key_spec(LINES, "")}
 
 
 def fail(origin, message):
@@ -172,25 +172,26 @@ def read_run(origin, table, scale):
     return run
 
 
-def read_theirs(origin, table):
+def read_paper_values(origin, table):
     """Reads the numbers that the paper gives for a curve."""
-    theirs = read_table(origin, table, THEIR_KEYS)
-    if not theirs["source"]:
+    paper_values = read_table(origin, table, PAPER_VALUE_KEYS)
+    if not paper_values["source"]:
         fail(origin, "source: give the table, figure or section of the numbers")
-    keys = ["slope"] if theirs["slope"] is not None else \
-        [key for key in ("x", "y") if theirs[key] is not None]
+    keys = ["slope"] if paper_values["slope"] is not None else \
+        [key for key in ("x", "y") if paper_values[key] is not None]
     if not keys:
         fail(origin, "x, y or slope is missing")
-    if len(keys) == 2 and len(theirs["x"]) != len(theirs["y"]):
+    if len(keys) == 2 and len(paper_values["x"]) != len(paper_values["y"]):
         fail(origin, "x and y must have the same length")
-    return {key: theirs[key] for key in ("label", "source", *keys)}
+    return {key: paper_values[key] for key in ("label", "source", *keys)}
 
 
 def read_panel(origin, table):
     panel = {key: value for key, value in
              read_table(origin, table, PANEL_KEYS, ["theirs"]).items() if value is not None}
-    theirs = [read_theirs(place, entry) for place, entry in tables(origin, table, "theirs")]
-    return panel | ({"theirs": theirs} if theirs else {})
+    paper_values = [read_paper_values(place, entry)
+                    for place, entry in tables(origin, table, "theirs")]
+    return panel | ({"theirs": paper_values} if paper_values else {})
 
 
 def read_check(origin, table):
@@ -275,25 +276,25 @@ def report(data, texts):
 def reproduce(options):
     """Executes the runs, evaluates the checks and writes the files. Returns the text to print."""
     from . import reproduce_checks, reproduce_runs, reproduce_times
-    from .files import write_aside
+    from .files import write_atomically
 
     figure = find_figure(options.figure, options.figures, options.scale)
     folder = options.out
     if options.device_reason:
         print(f"device: {options.device} ({options.device_reason})", file=sys.stderr)
-    machine = reproduce_runs.Machine(options.program, folder, options.device, options.version,
+    runner = reproduce_runs.CommandRunner(options.program, folder, options.device, options.version,
                                      options.threads, options.time_limit)
-    machine.take_signals()
-    machine.title = figure["name"]
+    runner.install_signal_handlers()
+    runner.title = figure["name"]
     kinds = reproduce_runs.KINDS | reproduce_times.KINDS
     results, texts = {}, {}
     for run in figure["runs"]:
-        data, text = kinds[run["kind"]](run, machine)
+        data, text = kinds[run["kind"]](run, runner)
         results[run["name"]], texts[run["name"]] = data, text
     verdicts = [reproduce_checks.verdict_of(check, results) for check in figure["checks"]]
     data = figure_json(figure, results, verdicts, options.version)
     folder.mkdir(parents=True, exist_ok=True)
-    write_aside(folder / "curves.json", (json.dumps(data, indent=1) + "\n").encode())
+    write_atomically(folder / "curves.json", (json.dumps(data, indent=1) + "\n").encode())
     return json.dumps(data, indent=2) if options.json else report(data, texts)
 
 

@@ -26,10 +26,10 @@ DEFINITIONS = (
 
 @dataclasses.dataclass
 class Side:
-    """A number in a check. If `beyond` is true, `value` is only a lower bound of the number. A
+    """A number in a check. If `is_bound` is true, `value` is only a lower bound of the number. A
     number of the paper has no keys, run and metric."""
     value: Value
-    beyond: bool = False
+    is_bound: bool = False
     keys: dict = dataclasses.field(default_factory=dict)
     run: str = ""
     metric: str = ""
@@ -56,7 +56,7 @@ def size_of(word, data):
     return number_text(min(sizes) if word == "SMALLEST" else max(sizes))
 
 
-def horizon_of(metric):
+def bound_metric(metric):
     """The name of the metric that gives a lower bound of the time `metric` if the run ended before
     that time; "" if there is none."""
     if metric.startswith("equilibrium_"):
@@ -86,7 +86,7 @@ def side_of(text, results):
     keys = dict(part.partition("=")[::2] for part in words.split(",") if part)
     if "size" in keys:
         keys["size"] = size_of(keys["size"], results[run])
-    origin, horizon = f"check '{text}'", horizon_of(metric)
+    origin, horizon = f"check '{text}'", bound_metric(metric)
     value = find_metric(results[run], keys, metric, origin)
     if not math.isinf(value.value) or not horizon:
         return Side(value, False, keys, run, metric)
@@ -100,7 +100,7 @@ def shown(side):
         return "never"
     if math.isnan(value):
         return "unknown"
-    more = "more than " if side.beyond else ""
+    more = "more than " if side.is_bound else ""
     if math.isfinite(error) and error != 0 and error >= 1e-9 * abs(value):
         return more + with_error(value, error)
     return more + (f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}")
@@ -136,7 +136,7 @@ def less(left, right):
     if abs(b.value - a.value) <= ORDER_ERRORS * math.hypot(error_of(a), error_of(b)):
         return "undecided"
     smaller = a.value < b.value
-    if (left if smaller else right).beyond:
+    if (left if smaller else right).is_bound:
         return "undecided"
     return "agrees" if smaller else "disagrees"
 
@@ -145,7 +145,7 @@ def factor_text(left, right):
     """", by a factor of 2.5(1)", always above 1; "" for bounds, and if a value is not positive or
     not finite."""
     a, b = left.value, right.value
-    if left.beyond or right.beyond or not (0 < a.value < math.inf and 0 < b.value < math.inf):
+    if left.is_bound or right.is_bound or not (0 < a.value < math.inf and 0 < b.value < math.inf):
         return ""
     return ", by a factor of " + shown(Side(quotient(a, b) if a.value > b.value else
                                             quotient(b, a)))
@@ -189,7 +189,7 @@ def judge_near(check, results):
     left, right, left_text, right_text = sides_of(check, results)
     off = abs(left.value.value - right.value.value)
     text = f"{left_text} and {right_text}"
-    if left.beyond or right.beyond or not math.isfinite(off):
+    if left.is_bound or right.is_bound or not math.isfinite(off):
         return "undecided", text + " cannot be compared"
     tolerance = check["tolerance"]
     error = math.hypot(error_of(left.value), error_of(right.value))
@@ -207,7 +207,7 @@ def judge_order(check, results):
     left, right, left_text, right_text = sides_of(check, results)
     smaller = check["relation"] == "less"
     verdict = less(left, right) if smaller else less(right, left)
-    errors = "" if left.beyond or right.beyond else errors_text(
+    errors = "" if left.is_bound or right.is_bound else errors_text(
         abs(left.value.value - right.value.value),
         math.hypot(error_of(left.value), error_of(right.value)))
     if verdict == "undecided":

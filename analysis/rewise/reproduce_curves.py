@@ -7,7 +7,7 @@ import pathlib
 import statistics
 from typing import NamedTuple
 
-from .files import with_error, write_aside
+from .files import with_error, write_atomically
 
 
 class Value(NamedTuple):
@@ -123,17 +123,17 @@ def write_set(data, folder):
 
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    write_aside(folder / "curves.json", (json.dumps(data, indent=2) + "\n").encode())
+    write_atomically(folder / "curves.json", (json.dumps(data, indent=2) + "\n").encode())
     for name, curves in data["tables"].items():
         lines = [[*curves[0]["keys"], *curves[0]["columns"]]]
         for curve in curves:
             lines += [[*curve["keys"].values(), *map(text, point)]
                       for point in zip(*curve["columns"].values())]
-        write_aside(folder / f"{name}.csv", csv(lines))
+        write_atomically(folder / f"{name}.csv", csv(lines))
     lines = [[*row["keys"].values(), name, text(value["value"]), text(value["error"])]
              for row in data["metrics"] for name, value in row["values"].items()]
     head = [*data["metrics"][0]["keys"], "metric", "value", "error"] if lines else []
-    write_aside(folder / "metrics.csv", csv([head, *lines] if lines else []))
+    write_atomically(folder / "metrics.csv", csv([head, *lines] if lines else []))
 
 
 def shown(value):

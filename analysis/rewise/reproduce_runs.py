@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import time
 
 from .command import PROGRAM, options
 from .errors import Error, Interrupted
-from .files import write_aside
+from .files import write_atomically
 from .reproduce_curves import (Value, add_metrics, add_point, finished, jackknife, mean_and_error,
                                new_set, number_text)
 
@@ -30,7 +29,7 @@ class CommandFailed(Error):
         self.status = status
 
 
-class Machine:
+class CommandRunner:
     """Runs commands of the program one after the other and stores their output. A command that has
     finished before is not run again."""
 
@@ -43,7 +42,7 @@ class Machine:
         self.title = ""
         self._child, self._signal = None, None
 
-    def take_signals(self):
+    def install_signal_handlers(self):
         """Installs signal handlers: SIGINT, SIGTERM and SIGHUP stop the running command, and call()
         raises Interrupted."""
         def stop(number, _):
@@ -87,23 +86,23 @@ class Machine:
         """call() of a command that prints JSON."""
         return json.loads(self.call(name, command, words))
 
-    def call(self, name, command, words=None, made=None):
+    def call(self, name, command, words=None, written_file=None):
         """Runs a command of the program and returns its output, which is stored in runs/NAME.json.
         The stored output is used again while `command` (the words that determine the result) and
         the kind of device are the same.
 
         words: the command line, if it differs from `command`.
-        made: a file that the command writes and that must not have changed since."""
-        kept = self.folder / "runs" / f"{name}.json"
+        written_file: a file that the command writes and that must not have changed since."""
+        stored = self.folder / "runs" / f"{name}.json"
         command = [*command, "cpu" if self.device == "cpu" else "cuda"]
-        output = read_kept(kept, command, made)
+        output = read_stored(stored, command, written_file)
         if output is not None:
             return output
         self.check_stop()
         print(f"{self.title}: {name}", file=sys.stderr, flush=True)
         output = self._run(words or command[:-1])
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_kept(kept, command, output, made)
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        write_stored(stored, command, output, written_file)
         return output
 
     def _run(self, words):
@@ -127,7 +126,7 @@ class Machine:
                             + (f"status {status}" if status > 0 else f"signal {-status}"))
 
 
-KEPT_VERSION = 7  # Version of the content of runs/NAME.json.
+STORED_VERSION = 7  # Version of the content of runs/NAME.json.
 
 
 def digest_of(entry):
@@ -138,22 +137,22 @@ def digest_of_file(path):
     return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def write_kept(path, command, output, made):
-    entry = {"version": KEPT_VERSION, "command": command, "made": digest_of_file(made),
+def write_stored(path, command, output, written_file):
+    entry = {"version": STORED_VERSION, "command": command, "made": digest_of_file(written_file),
              "output": output}
     text = json.dumps(entry | {"digest": digest_of(entry)}, indent=1)
-    write_aside(path, (text + "\n").encode())
+    write_atomically(path, (text + "\n").encode())
 
 
-def read_kept(path, command, made):
+def read_stored(path, command, written_file):
     """The stored output of the command. None if it is missing or damaged, or if the command or the
-    file `made` has changed.
+    file that it wrote has changed.
     """
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         digest = entry.pop("digest")
-        good = digest == digest_of(entry) and entry["version"] == KEPT_VERSION and \
-            entry["command"] == command and entry["made"] == digest_of_file(made)
+        good = digest == digest_of(entry) and entry["version"] == STORED_VERSION and \
+            entry["command"] == command and entry["made"] == digest_of_file(written_file)
         return entry["output"] if good else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -175,9 +174,9 @@ OWN_OPTIONS = {"equilibrate": ("steps", "points", "timings"),
                "clusters": ("prepare", "equilibrate", "measure")}
 
 
-def curves(run, machine):
+def curves(run, runner):
     """Runs the command of the same name, which writes the set of curves and prints its metrics."""
-    kind, folder = run["kind"], machine.folder / run["name"]
+    kind, folder = run["kind"], runner.folder / run["name"]
     command = [kind, *graph_options(run, run["sizes"][0], run["p"][0]), *options(
         graphs=run["graphs"], temperature=listed(run["temperature"]),
         schedule=listed(run["schedules"]), engine=run["engine"], replicas=run["replicas"],
@@ -186,8 +185,8 @@ def curves(run, machine):
         command += options(fit=f"{number_text(run['fit_from'] or 10)}:{number_text(run['fit_to'])}")
     if run["linear"] and kind != "clusters":
         command.append("--linear")
-    words = [*command, "--overwrite", "--no-plots", *machine.options(), "--out", str(folder)]
-    text = machine.call(run["name"], command, words, folder / "curves.json")
+    words = [*command, "--overwrite", "--no-plots", *runner.options(), "--out", str(folder)]
+    text = runner.call(run["name"], command, words, folder / "curves.json")
     data = json.loads((folder / "curves.json").read_text(encoding="utf-8"))
     return data, text
 
@@ -250,26 +249,26 @@ def crossing(temperatures, small, large):
     return {"crossing_temperature": at, "crossing_binder": height}
 
 
-def moments(run, machine):
+def moments(run, runner):
     """Table "moments": a curve per size and p, averages against temperature. Errors are over graphs
     if there are several. Metrics: the temperatures where C and chi are largest, and for each p
     those where U of consecutive sizes cross (crossing=largest: of the two largest)."""
     temperatures = run["temperature"]
     local, cluster, schedule = split_schedule(run["schedules"][0])
-    data = new_set(machine.version, "moments", machine.about(run))
+    data = new_set(runner.version, "moments", runner.about(run))
     for p in run["p"]:
         smaller = None
         for size in run["sizes"]:
             extents = "x".join([str(size)] * run["dim"])
             graphs = []
             for graph in range(run["graphs"]):
-                seed = machine.derived_seed(run["seed"], f"{extents} {number_text(p)} {graph}")
+                seed = runner.derived_seed(run["seed"], f"{extents} {number_text(p)} {graph}")
                 command = ["run", *graph_options(run, size, p), *options(
                     graph_seed=1 + graph, temperature=listed(temperatures), schedule=schedule,
                     local=local, cluster=cluster, engine=run["engine"], replicas=run["replicas"],
                     equilibrate=run["equilibrate"], measure=run["measure"], seed=seed), "--json"]
                 name = f"{run['name']}-L{size}-p{number_text(p)}-graph{graph}"
-                found = machine.call_json(name, command, [*command, *machine.options()])
+                found = runner.call_json(name, command, [*command, *runner.options()])
                 data["about"]["threads"] = found["threads"]
                 graphs.append(found["results"])
             values = {name: [over_graphs(rows, name) for rows in zip(*graphs)]
@@ -286,7 +285,7 @@ def moments(run, machine):
                 add_metrics(data, {"crossing": pair, "p": number_text(p)},
                             crossing(temperatures, smaller, values["binder"]))
             smaller = values["binder"]
-    return finished(data, machine.folder / run["name"])
+    return finished(data, runner.folder / run["name"])
 
 
 # --- tc
@@ -310,19 +309,19 @@ def total_of(entry):
     return Value(math.nan) if error is None else Value(entry["value"], error)
 
 
-def tc(run, machine):
+def tc(run, runner):
     """Table "shift": p, shift; table "local": p, exponent. Metrics: tc and shift of every p, and
     one row with the exponent of the power law through all of them. The study is kept in tc/NAME and
     continues from there."""
-    file = machine.folder / "tc" / f"{run['name']}.toml"
+    file = runner.folder / "tc" / f"{run['name']}.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     study = study_of(run)
-    write_aside(file, study.encode())
-    summary = machine.call_json(run["name"], ["tc", study], [
-        "tc", str(file), "--json", "--no-plots", *machine.options(), "--out",
+    write_atomically(file, study.encode())
+    summary = runner.call_json(run["name"], ["tc", study], [
+        "tc", str(file), "--json", "--no-plots", *runner.options(), "--out",
         str(file.with_suffix(""))])
 
-    data = new_set(machine.version, "tc", machine.about(run))
+    data = new_set(runner.version, "tc", runner.about(run))
     shifts = []
     for point in summary["points"]:
         shift = total_of(point["shift"])
@@ -342,7 +341,7 @@ def tc(run, machine):
         "exponent": total_of(laws[0]["exponent"]) if laws else Value(math.nan),
         "fit_q": Value(laws[0]["q"] if laws and laws[0]["q"] is not None else math.nan, 0),
         "exponent_lowest_p": exponents[0], "exponent_highest_p": exponents[-1]})
-    return finished(data, machine.folder / run["name"])
+    return finished(data, runner.folder / run["name"])
 
 
 KINDS = {"equilibrate": curves, "decorrelate": curves, "clusters": curves, "moments": moments,

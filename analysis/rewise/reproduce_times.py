@@ -23,6 +23,7 @@ import json
 import math
 import statistics
 
+from . import published
 from .errors import UsageError
 from .reproduce_curves import (TIMING_NOTE, Timing, Value, add_metrics, add_point, divide, finished,
                                jackknife, mean_and_error, new_set, number_text, quotient)
@@ -62,12 +63,12 @@ def summed(repeat, names):
 # --- labelling and few-cluster
 
 def critical_beta(dim, q):
-    """beta_c of the Potts model. Square lattice: ln(1 + sqrt q), exactly. Cubic lattice with q = 2:
-    twice the beta_c of the Ising model, since the bond probabilities are then equal."""
+    """beta_c of the Potts model: for q = 2 twice that of the Ising model, since the bond
+    probabilities are then equal."""
     if dim == 2:
-        return math.log(1 + math.sqrt(q))
+        return published.square_potts_beta_c(q)
     if dim == 3 and q == 2:
-        return 2 * 0.221654626
+        return 2 * published.BETA_C[3][0]
     raise UsageError(f"beta_c is not known for dim = {dim}, q = {q}")
 
 
@@ -110,7 +111,7 @@ def labelling_keys(size, q, ratio, method, tile, ranks):
     return keys | ({"ranks": str(ranks)} if ranks else {})
 
 
-def labelling(run, machine):
+def labelling(run, runner):
     """Times Swendsen-Wang updates of the q-state Potts model on the device, for all combinations of
     size, q, ratio beta / beta_c, method, tile and number of ranks. For comparison, times the
     default method on one core for edges up to run["core"].
@@ -125,11 +126,11 @@ def labelling(run, machine):
 
     Ranks are threads of one process, each with its subdomain of the lattice and its core or CUDA
     device. With fewer devices than ranks, several ranks use the same device."""
-    device = device_index(machine.device)
+    device = device_index(runner.device)
     note = "speedup: time on one CPU core of this machine / time on the CUDA device" \
         if device >= 0 else \
         "no CUDA device: the methods ran on one core; speedup: time of the default method / theirs"
-    data = new_set(machine.version, "labelling", machine.about(run, engine="bytespin"),
+    data = new_set(runner.version, "labelling", runner.about(run, engine="bytespin"),
                    [TIMING_NOTE, note])
     settings = [(method, tile, ranks) for method in run["methods"] or ["fast"]
                 for tile in (run["tiles"] if method.endswith(TILED) else [0])
@@ -142,10 +143,10 @@ def labelling(run, machine):
                            for method, tile, ranks in settings]
                 if size <= run["core"]:
                     timings.append(timing_request(run, -1, "swendsen-wang"))
-                replies = machine.call_json(
+                replies = runner.call_json(
                     f"{run['name']}-L{size}-q{q}-ratio{number_text(ratio)}",
                     request(run, size, run["seed"], timings=timings, device=device,
-                            threads=machine.threads, **system(run, q, ratio)))
+                            threads=runner.threads, **system(run, q, ratio)))
                 times = [update_times(reply[0], size ** run["dim"]) for reply in replies]
                 core = times.pop()["total"] if size <= run["core"] else Timing(math.nan)
                 for (method, tile, ranks), one in zip(settings, times):
@@ -155,7 +156,7 @@ def labelling(run, machine):
     if run["fit_from"] is not None:
         for method in run["methods"]:
             add_passes_law(data, run, method)
-    return finished(data, machine.folder / run["name"])
+    return finished(data, runner.folder / run["name"])
 
 
 def add_labelling(data, run, setting, times, core):
@@ -219,18 +220,18 @@ def add_passes_law(data, run, method):
                 {"passes_exponent": Value(exponent, error)})
 
 
-def few_cluster(run, machine):
+def few_cluster(run, runner):
     """Nanoseconds per flipped site against size, for few-cluster updates on the device (with the
     best tile) and Wolff updates on one core, and their ratio."""
-    device = device_index(machine.device)
-    data = new_set(machine.version, "few-cluster", machine.about(run, engine="bytespin"),
+    device = device_index(runner.device)
+    data = new_set(runner.version, "few-cluster", runner.about(run, engine="bytespin"),
                    [TIMING_NOTE])
     for size in run["sizes"]:
         tiles = [tile for tile in run["tiles"] if tile <= size]
         timings = [timing_request(run, -1, "wolff")]
         timings += [timing_request(run, device, "few-cluster", tile=tile) for tile in tiles]
-        replies = machine.call_json(f"{run['name']}-L{size}", request(
-            run, size, run["seed"], timings=timings, device=device, threads=machine.threads,
+        replies = runner.call_json(f"{run['name']}-L{size}", request(
+            run, size, run["seed"], timings=timings, device=device, threads=runner.threads,
             **system(run, run["q"][0], run["ratio"][0])))
         wolff, *few = [time_per_flipped_site(reply[0]) for reply in replies]
         best, tile = min(zip(few, tiles), default=(Timing(math.inf), 0),
@@ -238,7 +239,7 @@ def few_cluster(run, machine):
         columns = {"core": wolff, "few_cluster": best, "speedup": quotient(wolff, best)}
         add_point(data, "few-cluster", {}, {"size": size} | columns | {"tile": tile})
         add_metrics(data, {"size": str(size)}, columns | {"tile": tile})
-    return finished(data, machine.folder / run["name"])
+    return finished(data, runner.folder / run["name"])
 
 
 # --- speed
@@ -282,7 +283,7 @@ class UpdateTimes:
     def __init__(self, repeats, replicas, sites):
         self.repeats, self.unit = repeats, 1e6 / replicas
         self.fraction = [x / replicas / sites for x in repeats[0]["sites"]]  # mean cluster over N
-        self.alone = self.series(["cluster"])
+        self.cluster_times = self.series(["cluster"])
 
     def series(self, names):
         return [self.unit * x for x in medians(self.repeats, names)]
@@ -299,7 +300,7 @@ class UpdateTimes:
                       max(value.value, max(means) * unit))
 
 
-ALONE, MEASURED = ["cluster"], ["cluster", "measure"]
+UPDATE, MEASURED_UPDATE = ["cluster"], ["cluster", "measure"]
 
 
 def speed_columns(core, fast, same_moves, with_hybrid):
@@ -308,7 +309,7 @@ def speed_columns(core, fast, same_moves, with_hybrid):
     series."""
     none = Timing(math.nan)
     if fast is None:
-        return {"core_us": core.timing(ALONE), "core_us_measured": core.timing(MEASURED),
+        return {"core_us": core.timing(UPDATE), "core_us_measured": core.timing(MEASURED_UPDATE),
                 "fast_us": none, "fast_us_measured": none, "acceleration": none,
                 "acceleration_measured": none,
                 "cluster_fraction": exact_range(mean_over_stretches(core.fraction)),
@@ -320,16 +321,16 @@ def speed_columns(core, fast, same_moves, with_hybrid):
         return product(ratio_of(series, core.fraction), fraction) if longer else \
             mean_over_stretches(series)
 
-    columns = {"core_us": core.timing(ALONE, core_value),
-               "core_us_measured": core.timing(MEASURED, core_value),
-               "fast_us": fast.timing(ALONE), "fast_us_measured": fast.timing(MEASURED)}
+    columns = {"core_us": core.timing(UPDATE, core_value),
+               "core_us_measured": core.timing(MEASURED_UPDATE, core_value),
+               "fast_us": fast.timing(UPDATE), "fast_us_measured": fast.timing(MEASURED_UPDATE)}
     columns |= {"acceleration": quotient(columns["core_us"], columns["fast_us"]),
                 "acceleration_measured": quotient(columns["core_us_measured"],
                                                   columns["fast_us_measured"]),
                 "cluster_fraction": exact_range(fraction)}
     if with_hybrid:
-        hybrid = [min(pair) for pair in zip(core.alone, fast.alone)]
-        columns["hybrid_share"] = exact_range(ratio_of(hybrid, fast.alone))
+        hybrid = [min(pair) for pair in zip(core.cluster_times, fast.cluster_times)]
+        columns["hybrid_share"] = exact_range(ratio_of(hybrid, fast.cluster_times))
     return columns
 
 
@@ -338,7 +339,7 @@ def exact_range(value):
     return Timing(*value, value.value, value.value)
 
 
-def speed(run, machine):
+def speed(run, runner):
     """Microseconds per Wolff update and replica, without and with a measurement. Compares one
     replica on one core (bytespin engine) with the accelerated side. This is the bytespin engine on
     CUDA with each of run["methods"] (if there are none, with the default method). Without a device,
@@ -351,33 +352,33 @@ def speed(run, machine):
 
     Each side makes run["measure"] updates, or as many as fit into half a second (at least eight).
     This is repeated three times."""
-    device, named = device_index(machine.device), bool(run["methods"])
+    device, named = device_index(runner.device), bool(run["methods"])
     gpu = device >= 0
     engine = "bytespin" if gpu else "multispin"
     note = "accelerated: the bytespin engine on CUDA" if gpu else \
         "no CUDA device: its methods were not timed" if named else \
         "accelerated: 32 replicas per word on one core, because there is no CUDA device"
-    data = new_set(machine.version, "speed",
-                   machine.about(run, engine=engine, threads=1, replicas=1 if gpu else 32),
+    data = new_set(runner.version, "speed",
+                   runner.about(run, engine=engine, threads=1, replicas=1 if gpu else 32),
                    [TIMING_NOTE, note])
 
-    def wolff(of_device, most, **how):
-        return {"device": of_device, "cluster": "wolff", "least": min(STRETCHES, most),
+    def wolff(timed_device, most, **how):
+        return {"device": timed_device, "cluster": "wolff", "least": min(STRETCHES, most),
                 "most": most, "seconds": 0.5, "repeats": 3} | how
 
     for size in run["sizes"]:
         sites = size ** run["dim"]
         for t in run["temperature"]:
             name = f"{run['name']}-L{size}-T{number_text(t)}"
-            seed = machine.derived_seed(run["seed"], f"graph 0 T {number_text(t)}")
+            seed = runner.derived_seed(run["seed"], f"graph 0 T {number_text(t)}")
             timings = [wolff(-1, run["measure"])]
             if gpu:
                 timings += [wolff(device, run["measure"], **method) for method in
                             [{"wolff_method": word} for word in run["methods"]] or [{}]]
-            core, *fast = machine.call_json(name, request(
+            core, *fast = runner.call_json(name, request(
                 run, size, seed, 1 / t, timings, device=device))
             if not gpu and not named:
-                fast = machine.call_json(name + "-word", request(
+                fast = runner.call_json(name + "-word", request(
                     run, size, seed, 1 / t, [wolff(-1, max(run["measure"] // 8, STRETCHES))],
                     engine="multispin", replicas=32, device=-1))
             core = UpdateTimes(core, 1, sites)
@@ -389,7 +390,7 @@ def speed(run, machine):
                 add_point(data, "speed", size_key | keys, {"temperature": t} | columns)
                 add_point(data, "by_size", t_key | keys, {"size": size} | columns)
                 add_metrics(data, size_key | keys | t_key, columns)
-    return finished(data, machine.folder / run["name"])
+    return finished(data, runner.folder / run["name"])
 
 
 KINDS = {"labelling": labelling, "few-cluster": few_cluster, "speed": speed}

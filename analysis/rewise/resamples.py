@@ -47,8 +47,8 @@ class SizeSamples:
         self.temperature = group["temperature"][()]
         found = files.text_of(group.attrs.get("observables", "")).split()  # absent: too few graphs
         what = f"observables of {name}"
-        self.value = files.Named(what, {key: group[key]["value"][()] for key in found})
-        self.left_out = files.Named(what, {key: group[key]["left_out"][()] for key in found})
+        self.value = files.StrictDict(what, {key: group[key]["value"][()] for key in found})
+        self.left_out = files.StrictDict(what, {key: group[key]["left_out"][()] for key in found})
 
     def covariance(self, first, second=None):
         """Covariance of one observable, or of two, by the jackknife over graphs; [temperature,

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _core, arguments
 from .errors import AbsentError, TauWarning, UsageError, module, warn
-from .files import Named, unpacked, with_current_names, with_error
+from .files import StrictDict, unpacked, with_current_names, with_error
 
 # Of each group of observables: the one whose tau tables show, or "", and the observables as (name,
 # symbol, label of the axis, true if only a comparison of sizes uses it).
@@ -322,7 +322,7 @@ class Results:
         for a run without exchange. In `series`, "walker" is the index of the temperature at which
         each configuration started."""
         found = self._data.exchange()
-        return None if found is None else Named("exchange", found)
+        return None if found is None else StrictDict("exchange", found)
 
     # Checks
 
@@ -379,7 +379,7 @@ class Results:
         """A dict of arrays [temperature]: "temperature" and, for each observable, such as the
         energy, "energy", "energy_error" and, if it is an average of a series, "energy_tau" and
         "energy_tau_error". If the last one is NaN, tau is a lower bound."""
-        found = Named("columns", {"temperature": self.temperature})
+        found = StrictDict("columns", {"temperature": self.temperature})
         for name in self._measured:
             one = getattr(self, name)
             found[name], found[f"{name}_error"] = one.value, one.error

@@ -17,7 +17,7 @@ from . import _core
 from . import couplings as _couplings
 from .device_spins import DeviceSpins, DeviceSums
 from .errors import Error, UsageError, warn
-from .files import Named, unpacked
+from .files import StrictDict, unpacked
 from .graph import Graph
 from .results import Results
 
@@ -415,7 +415,7 @@ class Simulation:
         sites = self._core.sites
         found["energy"] = -self._core.energy_unit * found["bond_sum"] / sites
         found["magnetisation"] = found["magnetisation_sum"] / (sites * (self.q - 1))
-        return Named("measure()", found)
+        return StrictDict("measure()", found)
 
     def forget(self) -> None:
         """Discards the measurements of record() and iterate(). The spins do not change."""

@@ -107,7 +107,7 @@ class Purposes:
                 return tree
         return None
 
-    def of(self, name, configuration, temperatures):
+    def purpose_of(self, name, configuration, temperatures):
         """(purpose, entry of the summary that uses the task or None)."""
         named = "graph" if self._named is None else self._named.get(name, "abandoned")
         if named != "graph":
@@ -278,8 +278,8 @@ class Study:
             if made is None:
                 continue
             figure, drawn = made
-            of_p = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
-            if drawn == name or re.match(re.escape(name) + of_p, drawn):
+            suffix = "-" if p is None else f"-p{re.escape(f'{p:g}')}(-|$)"
+            if drawn == name or re.match(re.escape(name) + suffix, drawn):
                 written = plot_style.save(figure, self.folder / "plots", drawn)
                 return Picture(next(path for path in written if path.suffix == ".png"))
             plot_style.plt.close(figure)
@@ -354,8 +354,8 @@ class Study:
                 rows[f"{quantity}_error"] = array(curve["error"])
             for key, values in rows.items():
                 parts.setdefault(key, []).append(values)
-        return files.Named(f"columns of '{self.folder}'",
-                           {key: np.concatenate(values) for key, values in parts.items()})
+        return files.StrictDict(f"columns of '{self.folder}'",
+                                {key: np.concatenate(values) for key, values in parts.items()})
 
     def frame(self) -> Any:
         """columns() as a pandas DataFrame."""
@@ -447,7 +447,7 @@ class Study:
         for path in files.task_files(self.folder):
             with files.reading(path), files.open_task(path) as file:
                 configuration, temperatures, _ = files.task_notes(file)
-                found, size = purposes.of(path.stem, configuration, temperatures)
+                found, size = purposes.purpose_of(path.stem, configuration, temperatures)
                 if not all and found != purpose:
                     continue
                 task = files.task_of(path, file)
@@ -481,7 +481,7 @@ class TcTable:
     why."""
 
     def __init__(self, columns):
-        self.columns = files.Named("columns of Tc", columns)
+        self.columns = files.StrictDict("columns of Tc", columns)
 
     def __getitem__(self, name):
         return self.columns[name]
@@ -508,7 +508,7 @@ class TcTable:
                          [status])
         return table
 
-    def _refused(self, rows):
+    def _lines_without_tc(self, rows):
         return [f"p = {row[0]}: no Tc ({row[-1]}): {reasons}"
                 for row, reasons in zip(rows[1:], self["reasons"]) if row[-1] and reasons]
 
@@ -516,7 +516,7 @@ class TcTable:
         from .display import aligned
 
         rows = self.rows()
-        return "\n".join([aligned(rows), *self._refused(rows)])
+        return "\n".join([aligned(rows), *self._lines_without_tc(rows)])
 
     __repr__ = __str__
 
@@ -525,7 +525,7 @@ class TcTable:
 
         rows = self.rows()
         return table_html(rows) + "".join(f"<p>{html.escape(line)}</p>"
-                                          for line in self._refused(rows))
+                                          for line in self._lines_without_tc(rows))
 
 
 def _absolute(names):

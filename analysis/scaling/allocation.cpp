@@ -68,9 +68,10 @@ class Allocator {
     gains_.clear();
     for (const WeighedFit& part : fits_) {
       const auto count = static_cast<Eigen::Index>(part.points.size());
-      Eigen::MatrixXd of_part = covariance(part.points, part.points);
-      if (part.neglected.size() > 0) of_part += part.neglected;
-      const LinearFit fitted = fit_linear(part.design, Eigen::VectorXd::Zero(count), of_part);
+      Eigen::MatrixXd part_covariance = covariance(part.points, part.points);
+      if (part.neglected.size() > 0) part_covariance += part.neglected;
+      const LinearFit fitted =
+          fit_linear(part.design, Eigen::VectorXd::Zero(count), part_covariance);
       result_.variance += fitted.ok ? part.weight * fitted.covariance(0, 0)
                                     : std::numeric_limits<double>::quiet_NaN();
       Eigen::VectorXd gain = Eigen::VectorXd::Zero(points);

@@ -57,15 +57,15 @@ TestedNumbers tested_numbers(int sample, const MomentTable& graphs, const Moment
                         std::vector<bool>(points, false)};
   std::vector<char> help(points, 0);  // not vector<bool>: threads write neighbouring elements
   for_each_point(graphs, [&](Index k) {
-    const VectorFunction of_means = [&](const Eigen::VectorXd& mean) {
+    const VectorFunction function_of_means = [&](const Eigen::VectorXd& mean) {
       const double value = f(Moments(mean.array()), graphs.sites, graphs.temperature[k]);
       return Eigen::VectorXd::Constant(1, value).eval();
     };
     const auto at = static_cast<std::size_t>(k);
     const MomentRows rows = moments_at(graphs, k);
-    numbers.plain[at] = jackknife_means(sample, rows, of_means)[0];
+    numbers.plain[at] = jackknife_means(sample, rows, function_of_means)[0];
     if (!any) return;
-    numbers.controlled[at] = jackknife_with_controls(sample, rows, controls, of_means)[0];
+    numbers.controlled[at] = jackknife_with_controls(sample, rows, controls, function_of_means)[0];
     help[at] = controls_help(numbers.plain[at], numbers.controlled[at], controls) ? 1 : 0;
   });
   const auto helped = static_cast<std::size_t>(std::ranges::count(help, 1));
@@ -122,9 +122,9 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
   const auto members = static_cast<double>(curve.left_out.rows());
   for_each_point(graphs, [&](Index k) {
     const double t = graphs.temperature[k];
-    const MomentRows of_graphs = moments_at(graphs, k);
+    const MomentRows graph_moments = moments_at(graphs, k);
     const ControlVariates& known = taken[static_cast<std::size_t>(k)] ? controls : kNoControls;
-    const Moments mean = controlled_mean(of_graphs, known).array();
+    const Moments mean = controlled_mean(graph_moments, known).array();
     // The response of the mean to a change of each control by 1. The correction depends only on
     // mean(x) - mu, so mu is lowered by 1 instead of raising x.
     const Index count = known.noise.rows() > 0 ? known.noise.cols() : 0;
@@ -132,7 +132,8 @@ JackknifeCurve changed_curve(int sample, const MomentTable& graphs, const Moment
     for (Index c = 0; c < count; ++c) {
       ControlVariates moved = known;
       moved.mu(c) -= 1;
-      response.row(c) = controlled_mean(of_graphs, moved).transpose().array() - mean.transpose();
+      response.row(c) =
+          controlled_mean(graph_moments, moved).transpose().array() - mean.transpose();
     }
     const MomentRows rows = moments_at(changes, k);
     curve.value[k] = f(mean, graphs.sites, t);

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "analysis/scaling/regular_lattice.hpp"
 #include "analysis/series/distributions.hpp"
 #include "src/base/error.hpp"
 
@@ -40,7 +41,7 @@ struct Points {
 // The covariance of the neglected terms for leading amplitudes `amplitude` [observable].
 //
 // With `series`, each term is ratio N^(-w) times the previous one. The leading term has the largest
-// amplitude of all observables, times `of_limit` for crossings with a limit.
+// amplitude of all observables, times `limit_factor` for crossings with a limit.
 //
 // Without `series`, each term is kNextTerm times the previous one at the smallest pair of sizes. An
 // amplitude that is small by accident would make these terms too small, so it counts as at least
@@ -66,7 +67,7 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
       if (observable != points.crossings[b].observable) continue;
       const std::size_t smallest = first.at(observable);
       double leading = largest, power = 1;
-      if (series && points.crossings[a].with_limit()) leading *= series->of_limit;
+      if (series && points.crossings[a].with_limit()) leading *= series->limit_factor;
       if (!series) leading = std::hypot(amplitude.at(observable), kShare * largest);
       for (const std::vector<double>& next : points.next) {
         power *= series ? series->ratio : kNextTerm;
@@ -257,17 +258,12 @@ Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExpo
 ScalingExponents mean_field_exponents() { return {0.5, 0.5}; }
 
 ScalingExponents regular_exponents(int dim) {
-  switch (dim) {
-    case 2:
-      return {1.0 / 2, 1.75 / 2};
-    case 3:
-      return {1 / 0.629912 / 3, 0.8297 / 3};
-    case 4:
-      return mean_field_exponents();
-    default:
-      throw Error(ExitCode::usage, "no phase transition to extrapolate on a regular lattice of " +
-                                       std::to_string(dim) + " dimensions: 2, 3 or 4 allowed");
+  if (dim < 2 || dim > 4) {
+    throw Error(ExitCode::usage, "no phase transition to extrapolate on a regular lattice of " +
+                                     std::to_string(dim) + " dimensions: 2, 3 or 4 allowed");
   }
+  const RegularLattice& lattice = regular_lattice(dim);
+  return {1 / lattice.nu / dim, lattice.omega / dim};
 }
 
 ScalingExponents potts_exponents(int dim, int q) {
@@ -280,7 +276,7 @@ ScalingExponents potts_exponents(int dim, int q) {
 }
 
 double regular_m2_power(int dim, int q) {
-  const double eta = dim == 2 ? (q == 3 ? 4.0 / 15 : 0.25) : dim == 3 ? 0.03627 : 0;
+  const double eta = dim == 2 && q == 3 ? 4.0 / 15 : regular_lattice(dim).eta;
   return (dim - 2 + eta) / dim;
 }
 

@@ -31,10 +31,7 @@ struct ScalingExponents {
 
 ScalingExponents mean_field_exponents();
 
-// Regular Ising lattice in dim dimensions. 2D: nu = 1; the leading correction of U is L^-7/4, the
-// analytic background of chi (d - 2 y_h; Salas & Sokal, J. Stat. Phys. 98, 551 (2000)).
-// 3D: nu = 0.629912 (Ferrenberg, Xu & Landau 2018), omega = 0.8297 (Kos et al., JHEP 08 (2016)
-// 036). 4D: mean field with logarithms, which are left out: y = w = 1/2.
+// Regular Ising lattice in dim dimensions (regular_lattice.hpp). 4D: the logarithms are left out.
 // Error for dim 1, which has no transition.
 ScalingExponents regular_exponents(int dim);
 
@@ -44,8 +41,8 @@ ScalingExponents regular_exponents(int dim);
 // dimension. Error for other q and dimensions, which have no transition of second order.
 ScalingExponents potts_exponents(int dim, int q);
 
-// N^x <m^2> crosses at Tc: x = 1/2 in mean field, (d - 2 + eta)/d on the regular lattice, where
-// eta = 1/4 (square; q = 3: 4/15, q = 4: 1/4), 0.03627 (cubic; Kos et al. 2016), 0 (4D).
+// N^x <m^2> crosses at Tc: x = 1/2 in mean field, (d - 2 + eta)/d on the regular lattice. Square
+// lattice with three states: eta = 4/15, with four: 1/4, as with two.
 inline constexpr double kMeanFieldM2Power = 0.5;
 double regular_m2_power(int dim, int q);
 
@@ -87,9 +84,9 @@ struct Extrapolation {
 };
 
 // Expected decrease of the terms of a power series in N^(-w): each is `ratio` N^(-w) times the
-// previous one. For crossings with a known limit, this is multiplied by `of_limit`.
+// previous one. For crossings with a known limit, this is multiplied by `limit_factor`.
 struct SeriesPrior {
-  double ratio = 1, of_limit = 1;
+  double ratio = 1, limit_factor = 1;
 };
 
 // Extrapolates crossing temperatures to infinite size.
@@ -104,8 +101,8 @@ struct SeriesPrior {
 // added to that of the crossings; this lowers the weight of small sizes (Bayesian fits of neglected
 // terms: Lepage et al., Nucl. Phys. B Proc. Suppl. 106, 12 (2002)). With `series`, their standard
 // deviations are the ratio and its square times the largest amplitude of the observables, and times
-// of_limit (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the previous
-// term, at the smallest pair. The third term matters if the data determine b_o.
+// limit_factor (next_term_ratio, next_term_of_limit). Otherwise each is kNextTerm times the
+// previous term, at the smallest pair. The third term matters if the data determine b_o.
 //
 // Average. For each size there is a fit to the data from this size on. These fits are averaged with
 // weights exp(-chi^2/2 - pairs left out) (Jay & Neil, Phys. Rev. D 103, 114502 (2021)), so that the

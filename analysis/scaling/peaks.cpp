@@ -225,8 +225,8 @@ struct SizeSeries {
   std::vector<Value> values;
 };
 
-SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
-                    const std::function<std::optional<Value>(const SizePeaks&)>& number) {
+SizeSeries size_series(const std::vector<const SizePeaks*>& sizes,
+                       const std::function<std::optional<Value>(const SizePeaks&)>& number) {
   SizeSeries result;
   for (const SizePeaks* size : sizes) {
     if (const auto value = number(*size)) {
@@ -236,8 +236,6 @@ SizeSeries of_sizes(const std::vector<const SizePeaks*>& sizes,
   }
   return result;
 }
-
-double difference_error(Value a, Value b) { return std::hypot(a.error, b.error); }
 
 // The limit of values = limit + amplitude N^-exponent through the two largest sizes.
 Value limit_of_two(const SizeSeries& sizes, double exponent) {
@@ -251,7 +249,7 @@ Value limit_of_two(const SizeSeries& sizes, double exponent) {
 // First order: two separate peaks remain, the valley deepens, and the jump of the energy does not
 // vanish even if it falls as slowly as N^-1/4.
 void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& result) {
-  const auto latent = of_sizes(
+  const auto latent = size_series(
       sizes, [](const SizePeaks& s) -> std::optional<Value> { return estimate(s.latent_squared); });
   const SizeFit fast = fit_sizes("latent", latent.sites, latent.values, 1),
                 slow = fit_sizes("latent", latent.sites, latent.values, 0.5);
@@ -264,24 +262,24 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
   const Value deep = estimate(last.barrier),
               shallow = estimate((two_before.two_peaks ? two_before : before).barrier);
   const bool apart = last.two_peaks && before.two_peaks;
-  const bool deepens = deep.value - shallow.value > kSeen * difference_error(deep, shallow) ||
+  const bool deepens = deep.value - shallow.value > kSeen * std::hypot(deep.error, shallow.error) ||
                        deep.value > -0.9 * std::log(kEmpty);
   // The fit in N^-1/2 gives a lower bound of the squared jump, even if it does not describe the
   // three largest sizes. If the jump first falls and then stays, neither form describes it; in this
   // case only the two largest sizes are used.
   const bool fitted = fast.ok || slow.ok;
-  const Value of_two = limit_of_two(latent, 0.5);
+  const Value two_size_limit = limit_of_two(latent, 0.5);
   const Value& largest_size = latent.values.back();
-  const Value lowest = fitted                              ? slow.limit
-                       : of_two.value < largest_size.value ? of_two
-                                                           : largest_size;
+  const Value lowest = fitted                                      ? slow.limit
+                       : two_size_limit.value < largest_size.value ? two_size_limit
+                                                                   : largest_size;
   const bool stays = (!fitted || slow.dof > 0) && lowest.value > kSure * lowest.error;
   if (apart && deepens && stays) {
     result.order = Order::first;
     const Value squared = fast.ok ? fast.limit : fitted ? slow.limit : limit_of_two(latent, 1);
     const double heat = std::sqrt(squared.value);
     result.latent_heat = {heat, squared.error / (2 * heat)};
-    const auto distance = of_sizes(sizes, [](const SizePeaks& s) -> std::optional<Value> {
+    const auto distance = size_series(sizes, [](const SizePeaks& s) -> std::optional<Value> {
       if (!s.two_peaks) return std::nullopt;
       return estimate(
           derive({s.ordered, s.disordered}, [](const Eigen::VectorXd& x) { return x[1] - x[0]; }));
@@ -294,7 +292,7 @@ void find_order(const std::vector<const SizePeaks*>& sizes, PottsTransition& res
                                                                   : distance.values.back().error);
     result.latent_systematic = std::sqrt(std::max(off * off - noise * noise, 0.0));
     if (!fitted) {  // the law is not known
-      const double other_law = std::sqrt(std::max(of_two.value, 0.0));
+      const double other_law = std::sqrt(std::max(two_size_limit.value, 0.0));
       result.latent_systematic = std::max(result.latent_systematic, std::abs(heat - other_law));
     }
     result.order_reason = fmt::format(
@@ -486,17 +484,17 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
   const auto all = static_cast<Index>(upper.size());
   if (all < 2) return result;
   Eigen::VectorXd temperature(all), width(all);
-  Eigen::ArrayXd of_t(all), of_width(all), of_both(all);  // variances and covariance
+  Eigen::ArrayXd t_variance(all), width_variance(all), covariance(all);
   for (Index k = 0; k < all; ++k) {
     const auto at = static_cast<std::size_t>(k);
     const Estimates two = estimates({upper[at], lower[at]});
     temperature[k] = two.value[0];
     width[k] = two.value[0] - two.value[1];
-    of_t[k] = two.covariance(0, 0);
-    of_both[k] = two.covariance(0, 0) - two.covariance(0, 1);
-    of_width[k] = of_both[k] + two.covariance(1, 1) - two.covariance(0, 1);
+    t_variance[k] = two.covariance(0, 0);
+    covariance[k] = two.covariance(0, 0) - two.covariance(0, 1);
+    width_variance[k] = covariance[k] + two.covariance(1, 1) - two.covariance(0, 1);
   }
-  if (!temperature.allFinite() || !width.allFinite() || !of_width.allFinite()) return result;
+  if (!temperature.allFinite() || !width.allFinite() || !width_variance.allFinite()) return result;
   const Index least = std::min<Index>(all, kMinSizes);
   for (Index first = 0; first + least <= all && !result.ok; ++first) {
     const Index count = all - first;
@@ -512,8 +510,8 @@ MeetingFit extrapolate_to_meeting(const std::string& quantity, const std::vector
     Eigen::MatrixXd noise;
     double slope = 0;
     for (int i = 0; i < 30; ++i) {  // the noise is that of T - slope w, so it depends on the slope
-      const Eigen::ArrayXd variance =
-          of_t.tail(count) - 2 * slope * of_both.tail(count) + slope * slope * of_width.tail(count);
+      const Eigen::ArrayXd variance = t_variance.tail(count) - 2 * slope * covariance.tail(count) +
+                                      slope * slope * width_variance.tail(count);
       noise = variance.matrix().asDiagonal();
       fit = fit_linear(design, t, noise + neglected);
       if (!fit.ok) return result;

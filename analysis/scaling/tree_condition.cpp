@@ -196,14 +196,14 @@ SwapRings swap_rings(const TreeRule& rule, double beta, double g) {
 
 double across_removed_bond(const TreeRule& rule, double beta, double bond) {
   // Standard deviation of g due to one of the neighbouring bonds being removed, in units of g
-  constexpr double of_neighbour[] = {0, 0, 0.3, 0.2, 0.15};
+  constexpr double neighbour_effect[] = {0, 0, 0.3, 0.2, 0.15};
   const double t = std::tanh(beta);
   // Too few bonds to measure `bond`. The shortest ways around a removed bond have three bonds.
   if (const double kept = 1 - rule.removed; kept < 0.01)
     return 2 * (rule.dim - 1) * std::pow(kept * t, 3);
   const auto without = [t](double e) { return (e - t) / (1 - t * e); };
   const double g = without(bond), neighbours = 2 * (2 * rule.dim - 1);
-  const double spread = of_neighbour[rule.dim] * g;
+  const double spread = neighbour_effect[rule.dim] * g;
   const double variance = neighbours * rule.removed * (1 - rule.removed) * spread * spread;
   // A bond with J = 1 has <s s'> = (g + t)/(1 + t g), which is concave in g.
   return without(bond + t * (1 - t * t) / std::pow(1 + t * g, 3) * variance);

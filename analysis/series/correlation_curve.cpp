@@ -37,10 +37,11 @@ template <class F>
 Eigen::ArrayXd over_groups(const Eigen::ArrayXXd& rows, Eigen::Index members, const F& errors) {
   const Eigen::Index groups = rows.rows() / members;
   if (groups < 2) return errors(rows);
-  const Eigen::ArrayXd of_groups = errors(group_means(rows, members));
-  if (groups >= kFewGroups || members == 1) return of_groups;
-  const Eigen::ArrayXd of_rows = errors(rows);
-  return (of_groups.isFinite() && of_rows.isFinite()).select(of_groups.max(of_rows), kNaN);
+  const Eigen::ArrayXd group_errors = errors(group_means(rows, members));
+  if (groups >= kFewGroups || members == 1) return group_errors;
+  const Eigen::ArrayXd row_errors = errors(rows);
+  return (group_errors.isFinite() && row_errors.isFinite())
+      .select(group_errors.max(row_errors), kNaN);
 }
 
 // Jackknife error over groups of f(mean row).

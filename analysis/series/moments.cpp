@@ -84,12 +84,13 @@ double mean_pair(const Eigen::ArrayXd& x, bool in_time) {
 
 Moments mean_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums,
                      const SampleUnits& units, double* pair_of_m2, ReplicaDependence dependence) {
-  const MomentRows of_replicas = block_moments(bond_sums, magnetisation_sums, units, 1, dependence);
-  const bool alone = of_replicas.rows() == 1;
+  const MomentRows replica_moments =
+      block_moments(bond_sums, magnetisation_sums, units, 1, dependence);
+  const bool alone = replica_moments.rows() == 1;
   const MomentRows parts =
       alone ? block_moments(bond_sums, magnetisation_sums, units,
                             std::min<Eigen::Index>(kPairStretches, bond_sums.rows()), dependence)
-            : of_replicas;
+            : replica_moments;
   // All moments use the same measurements as the pairs: C, chi and dm/dh contain N times their
   // difference.
   Moments mean = parts.colwise().mean().transpose();
@@ -110,10 +111,10 @@ MomentRows block_moments(IntSeriesRef bond_sums, IntSeriesRef magnetisation_sums
   const Eigen::Index start = bond_sums.rows() - blocks_per_replica * length;
   MomentRows rows(replicas * blocks_per_replica, Eigen::Index{kMomentCount});
   for (Eigen::Index b = 0; b < blocks_per_replica; ++b) {
-    const MomentRows of_block =
+    const MomentRows block_mean =
         means_of_stretch(bond_sums, magnetisation_sums, units, start + b * length, length);
     for (Eigen::Index r = 0; r < replicas; ++r) {
-      rows.row(r * blocks_per_replica + b) = of_block.row(r);
+      rows.row(r * blocks_per_replica + b) = block_mean.row(r);
     }
   }
   if (dependence == ReplicaDependence::none) return rows;

@@ -16,21 +16,22 @@
 namespace rewise {
 namespace {
 
-double spread(const std::vector<double>& values) {
+double half_range_over_median(const std::vector<double>& values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   return 0.5 * (*most - *least) / median(values);
 }
 
 // One timed interval with `rounds` cycles or measurements.
-struct TimedPiece {
+struct TimedInterval {
   double rounds = 0, seconds = 0;
   double sites = 0;          // attempted, flipped or visited
   double cluster_sites = 0;  // of these, by cluster updates
 };
 
-std::vector<double> seconds_per_round(const std::vector<TimedPiece>& pieces) {
+std::vector<double> seconds_per_round(const std::vector<TimedInterval>& intervals) {
   std::vector<double> values;
-  for (const TimedPiece& piece : pieces) values.push_back(piece.seconds / piece.rounds);
+  for (const TimedInterval& interval : intervals)
+    values.push_back(interval.seconds / interval.rounds);
   return values;
 }
 
@@ -49,27 +50,27 @@ class GroupTimer {
   }
 
   BenchRow time(const BenchUpdate& update) {
-    std::unique_ptr<EngineBatch> batch = std::move(kept_);
-    if (!batch || !(update == kept_for_)) {
+    std::unique_ptr<EngineBatch> batch = std::move(equilibrated_batch_);
+    if (!batch || !(update == equilibrated_by_)) {
       batch.reset();  // frees memory: two batches may not fit
       batch = make(update);
     }
     for (const std::size_t k : all_) batch->engine(k).restore(states_[k]);
     const Schedule schedule = schedule_of(update);
-    const auto pieces =
-        time_pieces(*batch, [&](std::uint64_t cycles) { batch->advance(all_, schedule, cycles); });
-    BenchRow row = describe(update, schedule);
+    const auto intervals = time_intervals(
+        *batch, [&](std::uint64_t cycles) { batch->advance(all_, schedule, cycles); });
+    BenchRow row = row_without_times(update, schedule);
     std::vector<double> rate;
     double cluster_sites = 0, rounds = 0;
-    for (const TimedPiece& piece : pieces) {
-      rate.push_back(piece.sites / piece.seconds * 1e-9);
-      cluster_sites += piece.cluster_sites;
-      rounds += piece.rounds;
+    for (const TimedInterval& interval : intervals) {
+      rate.push_back(interval.sites / interval.seconds * 1e-9);
+      cluster_sites += interval.cluster_sites;
+      rounds += interval.rounds;
     }
     row.flips_per_ns = median(rate);
-    row.spread = spread(rate);
+    row.spread = half_range_over_median(rate);
     const double updates = !update.update ? 1 : static_cast<double>(schedule.steps_per_cycle());
-    const double seconds_per_update = median(seconds_per_round(pieces)) / updates;
+    const double seconds_per_update = median(seconds_per_round(intervals)) / updates;
     const double systems = static_cast<double>(group_.replicas) * group_.graphs;
     row.us_per_update = 1e6 * seconds_per_update / systems;
     if (update.is(ClusterUpdate::wolff)) {
@@ -144,8 +145,8 @@ class GroupTimer {
       batch->engine(k).measure(pending);
       states_.push_back(batch->engine(k).save());
     }
-    kept_ = std::move(batch);
-    kept_for_ = update;
+    equilibrated_batch_ = std::move(batch);
+    equilibrated_by_ = update;
   }
 
   Schedule schedule_of(const BenchUpdate& update) const {
@@ -162,7 +163,7 @@ class GroupTimer {
   // determines the number of rounds per interval and includes the setup of an engine on its first
   // use.
   template <class F>
-  std::vector<TimedPiece> time_pieces(EngineBatch& batch, const F& run) const {
+  std::vector<TimedInterval> time_intervals(EngineBatch& batch, const F& run) const {
     std::uint64_t rounds = 1;
     run(rounds);
     for (double taken = 0;;) {
@@ -175,22 +176,22 @@ class GroupTimer {
       rounds = std::max(rounds + 1, static_cast<std::uint64_t>(static_cast<double>(rounds) *
                                                                std::min(more, 16.0)));
     }
-    std::vector<TimedPiece> pieces;
+    std::vector<TimedInterval> intervals;
     for (int k = 0; k < effort_.repeats; ++k) {
       const WorkCounters before = work_of(batch);
       const double begin = now();
       run(rounds);
-      TimedPiece piece;
-      piece.seconds = now() - begin;
+      TimedInterval interval;
+      interval.seconds = now() - begin;
       const WorkCounters after = work_of(batch);
-      piece.rounds = static_cast<double>(rounds);
-      piece.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
-      piece.sites =
-          static_cast<double>(after.local_attempts - before.local_attempts) + piece.cluster_sites;
-      pieces.push_back(piece);
+      interval.rounds = static_cast<double>(rounds);
+      interval.cluster_sites = static_cast<double>(after.cluster_sites - before.cluster_sites);
+      interval.sites = static_cast<double>(after.local_attempts - before.local_attempts) +
+                       interval.cluster_sites;
+      intervals.push_back(interval);
       check_stop();
     }
-    return pieces;
+    return intervals;
   }
 
   WorkCounters work_of(EngineBatch& batch) const {
@@ -206,13 +207,13 @@ class GroupTimer {
   // Seconds of a measurement: a sweep with a measurement takes this much longer than a sweep alone
   // (`sweep_seconds`).
   double measurement_seconds(EngineBatch& batch, double sweep_seconds) const {
-    const auto pieces = time_pieces(batch, [&](std::uint64_t count) {
+    const auto intervals = time_intervals(batch, [&](std::uint64_t count) {
       batch.sample(all_, {1, 0}, 1, count, [](auto...) {});
     });
-    return std::max(0.0, median(seconds_per_round(pieces)) - sweep_seconds);
+    return std::max(0.0, median(seconds_per_round(intervals)) - sweep_seconds);
   }
 
-  BenchRow describe(const BenchUpdate& update, const Schedule& schedule) const {
+  BenchRow row_without_times(const BenchUpdate& update, const Schedule& schedule) const {
     BenchRow row;
     row.engine = to_string(group_.engine);
     row.update = update.name();
@@ -234,11 +235,11 @@ class GroupTimer {
   const BenchEffort& effort_;
   const StopToken& stop_;
   std::vector<std::unique_ptr<const Graph>> graphs_;
-  std::vector<std::size_t> all_;       // 0 .. graphs - 1
-  std::vector<EngineState> states_;    // [graphs], equilibrated
-  std::unique_ptr<EngineBatch> kept_;  // the batch that equilibrated them; reused for the first row
-                                       // if it has the same options
-  BenchUpdate kept_for_;
+  std::vector<std::size_t> all_;                     // 0 .. graphs - 1
+  std::vector<EngineState> states_;                  // [graphs], equilibrated
+  std::unique_ptr<EngineBatch> equilibrated_batch_;  // the batch that equilibrated them; reused for
+                                                     // the first row if it has the same options
+  BenchUpdate equilibrated_by_;
 };
 
 bool same_task(const BenchRow& a, const BenchRow& b) {

@@ -111,7 +111,7 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
   add_text(app, "--device", o.device, "DEVICE",
            "all (the CPU and every GPU), auto, cpu, cuda,\ncuda:N, cuda:0,1 (each), or cuda:0+1 "
            "(GPUs that share\nevery lattice: bytespin and bitlattice engine)");
-  add_whole(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
+  add_integer(app, "--dim", o.dim, 1, kMaxDim, "dimension of the lattices, 1..4");
   add_text(app, "--size", o.size, "L[,L..]", "edges, one lattice each: even, 4 or more");
   add_text(app, "--p", o.p, "P[,P..]", "rewiring probabilities");
   add_text(app, "--temperature", o.temperature, "T[,T..]",
@@ -125,26 +125,26 @@ void add_what_options(CLI::App& app, BenchOptions& o) {
            "of the bytespin engine [CPU: one per thread; CUDA: 2^24\n"
            "sites in all] and of bitlattice [1]; --replicas is\n"
            "the same where --engine names these alone");
-  add_whole(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
-            "cluster updates per cycle, in one kernel launch if the\nengine supports it; 0: 64 "
-            "for Wolff on CUDA, else 8");
+  add_integer(app, "--cluster-updates", o.cluster_updates, 0, 1u << 16,
+              "cluster updates per cycle, in one kernel launch if the\nengine supports it; 0: 64 "
+              "for Wolff on CUDA, else 8");
   add_text(app, "--schedule", o.schedule, "M:W", "also time this mix of Metropolis and Wolff");
   add_method_options(app, o.methods, MethodHelp::lists);
 }
 
 void add_how_options(CLI::App& app, BenchOptions& o) {
   begin_group(app, "How");
-  add_whole(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
+  add_integer(app, "--repeats", o.repeats, 1, 1000, "timed intervals per row");
   add_text(app, "--seconds", o.seconds, "TIME",
            "duration of an interval, such as 0.5s; half of it at least");
-  add_whole(
+  add_integer(
       app, "--equilibrate", o.equilibrate, 0, 1u << 30,
       "cycles before the timing. multispin: a sweep and 4 Wolff\nupdates, but with couplings "
       "or fields a sweep alone;\nbytespin: a sweep and a Swendsen-Wang update;\nbitlattice: a "
       "sweep");
   add_threads(app, o.threads, "CPU threads; 0: all cores");
   add_share_ranks(app, o.share_ranks, o.share_route);
-  add_whole(app, "--seed", o.seed, 0, kMaxSeed, "seed of graphs and runs");
+  add_integer(app, "--seed", o.seed, 0, kMaxSeed, "seed of graphs and runs");
   begin_group(app, "Output");
   add_flag(app, "--json", o.json, "print one JSON object, nothing else");
 }

@@ -27,7 +27,8 @@ AddedCommand add_clusters_command(CLI::App& program) {
   CLI::App& app = add_command(program, "clusters", kClustersAbout, kClustersExamples);
   add_curve_options(app, *options, "1:1");
   add_prepare_options(app, *options);
-  add_whole(app, "--measure", options->measure, 8, std::uint64_t{1} << 40, "clusters per replica");
+  add_integer(app, "--measure", options->measure, 8, std::uint64_t{1} << 40,
+              "clusters per replica");
   add_text(app, "--fit", options->fit, "FROM:TO",
            "fit the power law to these sizes, such as 10:500; TO 0:\nN/50, with N sites");
   return curve_command(app, options, "clusters", measure_clusters);

@@ -188,8 +188,8 @@ void add_curve_options(CLI::App& app, CurveOptions& o, const std::string& schedu
 void add_prepare_options(CLI::App& app, CurveOptions& o) {
   add_text(app, "--prepare", o.prepare, "MIX",
            "schedule of the equilibration [1:8; 1:0 with couplings in\nthe multispin engine]");
-  add_whole(app, "--equilibrate", o.task.equilibrate, 0, std::uint64_t{1} << 32,
-            "cycles with the schedule --prepare before the curves\nbegin");
+  add_integer(app, "--equilibrate", o.task.equilibrate, 0, std::uint64_t{1} << 32,
+              "cycles with the schedule --prepare before the curves\nbegin");
 }
 
 AddedCommand curve_command(CLI::App& app, std::shared_ptr<CurveOptions> options,

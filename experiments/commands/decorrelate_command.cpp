@@ -42,13 +42,13 @@ AddedCommand add_decorrelate_command(CLI::App& program) {
   add_key(app, "sampling.exchange", options->task.exchange);
   add_key(app, "sampling.houdayer", options->task.houdayer);
   add_prepare_options(app, *options);
-  add_whole(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag, in steps");
-  add_whole(app, "--points", options->points, 2, 100000,
-            "number of lags on a curve, "
-            "logarithmically spaced");
+  add_integer(app, "--steps", options->steps, 1, std::uint64_t{1} << 31, "longest lag, in steps");
+  add_integer(app, "--points", options->points, 2, 100000,
+              "number of lags on a curve, "
+              "logarithmically spaced");
   add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
-  add_whole(app, "--origins", options->origins, 1, 1u << 20,
-            "number of consecutive measurements of this length per\nreplica");
+  add_integer(app, "--origins", options->origins, 1, 1u << 20,
+              "number of consecutive measurements of this length per\nreplica");
   return curve_command(app, options, "decorrelate", measure_decorrelation);
 }
 

@@ -24,15 +24,15 @@ AddedCommand add_equilibrate_command(CLI::App& program) {
   CLI::App& app = add_command(program, "equilibrate", kEquilibrateAbout, kEquilibrateExamples);
   options->steps = 1000;
   add_curve_options(app, *options, "1:0,glauber/1:0,0:1,1:1");
-  add_whole(app, "--steps", options->steps, 4, std::uint64_t{1} << 31,
-            "number of steps to "
-            "simulate");
-  add_whole(app, "--points", options->points, 4, 100000,
-            "number of points on a curve, "
-            "logarithmically spaced");
-  add_whole(app, "--timings", options->timings, 1, 1000,
-            "number of timed runs, whose median is reported: one\nper graph, then repeats of the "
-            "same updates");
+  add_integer(app, "--steps", options->steps, 4, std::uint64_t{1} << 31,
+              "number of steps to "
+              "simulate");
+  add_integer(app, "--points", options->points, 4, 100000,
+              "number of points on a curve, "
+              "logarithmically spaced");
+  add_integer(app, "--timings", options->timings, 1, 1000,
+              "number of timed runs, whose median is reported: one\nper graph, then repeats of the "
+              "same updates");
   add_flag(app, "--linear", options->linear, "space --points linearly instead of logarithmically");
   return curve_command(app, options, "equilibrate", measure_equilibration);
 }

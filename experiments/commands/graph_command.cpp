@@ -228,7 +228,7 @@ ExitCode run_graph(const GraphOptions& options) {
 
   if (options.json) {
     Json json;
-    json["graph"] = graph_json(record, record.rewired());
+    json["graph"] = graph_json(record);
     json["graph"]["isolated"] = isolated;
     json["graph"]["colours"] = graph.colours();
     if (options.bare) json["graph"]["bare"] = bare_json(graph);
@@ -282,19 +282,20 @@ AddedCommand add_graph_command(CLI::App& program) {
            "read this graph (.edges, .graphml, .h5, also a file of\n"
            "'rewise run --out') instead of building one");
   add_graph_file_options(app, options->reading, "--from");
-  add_whole(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
+  add_integer(app, "--dim", options->dim, 1, kMaxDim, "dimension of the lattice, 1..4");
   add_text(app, "--size", options->size, "L[,L..]",
            "edge, or one extent per direction, such as 64,32:\neven, 4 or more");
   add_text(app, "--p", options->p, "P", "rewiring probability, 0..1");
   add_key(app, "lattice.rule", options->rule);
   add_key(app, "lattice.parity", options->parity);
-  add_whole(app, "--seed", options->graph_seed, 0, kMaxSeed, "the same seed gives the same graph");
+  add_integer(app, "--seed", options->graph_seed, 0, kMaxSeed,
+              "the same seed gives the same graph");
   for (const char* key : kWeightKeys) {
     add_key(app, fmt::format("model.{}", key).c_str(), options->model[key]);
   }
   add_text(app, "--metrics", options->metrics, "auto|on|off", "auto: for up to 2^24 sites");
-  add_whole(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
-            "sites from which path lengths are measured (0: none)");
+  add_integer(app, "--sources", options->sources, 0, 0xFFFFFFFFu,
+              "sites from which path lengths are measured (0: none)");
   add_text(app, "--out", options->out, "FILE",
            "write the graph; the ending decides: .h5 (read by\n"
            "h5py, and by --from), .graphml, .edges (\"u v\" or\n"

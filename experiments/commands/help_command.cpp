@@ -69,7 +69,7 @@ std::string type_text(const Setting& one) {
 }
 
 // Wraps text, indented by `width` columns.
-std::string column(std::size_t width, const std::string& text) {
+std::string indented(std::size_t width, const std::string& text) {
   std::string out;
   for (const char c : help_lines(text)) {
     out += c;
@@ -86,10 +86,10 @@ bool is_called(const Setting& one, const std::string& name) {
 }
 
 std::string explanation(const CLI::App& program, const Setting& one) {
-  std::string text = fmt::format("{} in [{}]\n  {}", one.key, one.table, column(2, one.help));
-  if (!one.more.empty()) text += "  " + column(2, one.more);
+  std::string text = fmt::format("{} in [{}]\n  {}", one.key, one.table, indented(2, one.help));
+  if (!one.more.empty()) text += "  " + indented(2, one.more);
   const auto line = [&](const char* what, const std::string& value) {
-    if (!value.empty()) text += fmt::format("  {:<9}{}", what, column(11, value));
+    if (!value.empty()) text += fmt::format("  {:<9}{}", what, indented(11, value));
   };
   line("type", type_text(one));
   line("default", one.standard);
@@ -135,7 +135,7 @@ std::string explanation_of_value(const CLI::App& program, const std::string& val
     std::string text = fmt::format("'{}' is a value of these keys:\n", value);
     for (const Setting* one : keys) {
       text += fmt::format("  {:<29}{}", fmt::format("{} in [{}]", one->key, one->table),
-                          column(31, one->help));
+                          indented(31, one->help));
     }
     return text + "\n'rewise help KEY' explains a key.\n";
   }
@@ -154,7 +154,7 @@ std::string explanation_of_symbol(const std::string& name) {
     if (!is_called(one, name)) continue;
     text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", one.symbol, one.meaning);
     const auto line = [&](const char* what, std::string_view value) {
-      if (!value.empty()) text += fmt::format("  {:<12}{}", what, column(14, std::string(value)));
+      if (!value.empty()) text += fmt::format("  {:<12}{}", what, indented(14, std::string(value)));
     };
     line("definition", one.definition);
     line("unit", one.unit == "1" ? "none (a pure number)" : one.unit);
@@ -181,7 +181,7 @@ std::string explanation_of_word(const std::string& word) {
     text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", one.word, one.where);
     const auto line = [&](const char* what, std::string value) {
       std::erase(value, '`');
-      if (!value.empty()) text += fmt::format("  {:<12}{}", what, column(14, value));
+      if (!value.empty()) text += fmt::format("  {:<12}{}", what, indented(14, value));
     };
     line("meaning", std::string(one.meaning));
     line("what to do", std::string(one.remedy));
@@ -190,7 +190,7 @@ std::string explanation_of_word(const std::string& word) {
 }
 
 // Names the keys and values that begin with these letters; "" if there is none.
-std::string beginnings(const std::string& letters) {
+std::string words_that_begin_with(const std::string& letters) {
   std::vector<std::string> found;
   const auto add = [&](const std::string& word) {
     if (word.starts_with(letters) && std::ranges::count(found, word) == 0) found.push_back(word);
@@ -210,7 +210,7 @@ std::string beginnings(const std::string& letters) {
 
 // Names the commands whose --help contains a word, for words that have no meaning in studies; "" if
 // there are none, or more than four.
-std::string mention(const CLI::App& program, const std::string& word) {
+std::string commands_that_mention(const CLI::App& program, const std::string& word) {
   std::vector<std::string> found;
   for (const std::string& name : commands_with(program, "--help")) {
     const std::string help = help_of(program, name);
@@ -251,7 +251,7 @@ std::string list_of(const std::string& table) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", part.table);
     for (const auto key : part.keys) {
       const Setting& one = *find_setting(part.table, key);
-      text += fmt::format("  {:<20}{}", key, column(22, one.help));
+      text += fmt::format("  {:<20}{}", key, indented(22, one.help));
     }
   }
   return text;
@@ -265,12 +265,13 @@ std::string list_of_words() {
     if (std::ranges::count(words, one.word) == 0) words.push_back(one.word);
   }
   return "\nquantities of tables and files\n  " +
-         column(2, fmt::format("{}", fmt::join(quantities, ", "))) +
-         "\nwords of tables and files\n  " + column(2, fmt::format("{}", fmt::join(words, ", "))) +
+         indented(2, fmt::format("{}", fmt::join(quantities, ", "))) +
+         "\nwords of tables and files\n  " +
+         indented(2, fmt::format("{}", fmt::join(words, ", "))) +
          "\n'rewise help U' explains a quantity, \"rewise help 'U at Tc'\" a word with blanks.\n";
 }
 
-std::string cell(std::string text) {
+std::string escaped_cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
     text.insert(at, "\\");
   }
@@ -298,8 +299,8 @@ std::string page(const CLI::App& program) {
         meaning += fmt::format(". Formerly `{}` in [{}]", old->key, old->table);
       }
       text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", one.key, type_text(one),
-                          cell(one.standard), cell(one.range()), cell(meaning),
-                          option_text(program, one));
+                          escaped_cell(one.standard), escaped_cell(one.range()),
+                          escaped_cell(meaning), option_text(program, one));
     }
   }
   return text +
@@ -344,8 +345,8 @@ ExitCode print_help(const CLI::App& program, std::string name) {
     for (const Setting& one : settings()) keys.push_back(one.key);
     for (const ResultWord& one : result_words()) keys.push_back(one.word);
     std::string advice = key_advice(name, keys, {});
-    if (advice.empty() && name.size() > 2) advice = mention(program, name);
-    if (advice.empty()) advice = beginnings(name);
+    if (advice.empty() && name.size() > 2) advice = commands_that_mention(program, name);
+    if (advice.empty()) advice = words_that_begin_with(name);
     if (advice.empty()) advice = "'rewise help' lists all";
     throw Error(ExitCode::usage,
                 fmt::format("help: unknown key, value or quantity '{}' ({})", name, advice));
@@ -363,7 +364,7 @@ AddedCommand add_help_command(CLI::App& program) {
   };
   auto options = std::make_shared<Options>();
   CLI::App& app = add_command(program, "help", kHelpAbout, kHelpExamples);
-  add_argument(app, "key", options->key, "KEY", "what to explain", false);
+  add_optional_argument(app, "key", options->key, "KEY", "what to explain");
   add_flag(app, "--markdown", options->markdown, "print the reference page of all keys");
   return {&app, [options, &program] {
             if (!options->markdown) return print_help(program, options->key);

@@ -65,18 +65,18 @@ AddedCommand add_label_command(CLI::App& program) {
   begin_group(app, "Graph");
   add_graph_file_options(app, o.reading, "file");
   add_text(app, "--occupy", o.occupy, "P", "fraction of bonds that are occupied, at random [1]");
-  add_whole(app, "--seed", o.seed, 0, kMaxSeed, "seed of the occupied bonds");
+  add_integer(app, "--seed", o.seed, 0, kMaxSeed, "seed of the occupied bonds");
   add_text(app, "--bonds", o.bonds, "FILE",
            "text file with the numbers of the occupied bonds, from 0,\nseparated by blanks, line "
            "ends or commas");
   begin_group(app, "How");
   add_text(app, "--method", o.method, "WORD", label_method_help());
-  add_whole(app, "--tile", o.tile, 0, kMaxTile,
-            "edge of the tiles of TILE+MERGE, 4..64; 0: about 256\nsites per tile");
+  add_integer(app, "--tile", o.tile, 0, kMaxTile,
+              "edge of the tiles of TILE+MERGE, 4..64; 0: about 256\nsites per tile");
   add_text(app, "--device", o.device, "DEVICE", "auto, cpu, cuda or cuda:N");
-  add_whole(app, "--repeat", o.repeat, 1, 1u << 20,
-            "number of repeats; the shortest time is "
-            "printed");
+  add_integer(app, "--repeat", o.repeat, 1, 1u << 20,
+              "number of repeats; the shortest time is "
+              "printed");
   begin_group(app, "Output");
   add_text(app, "--out", o.out, "FILE",
            "labels as .h5 (dataset /label), or .pgm: ranks of the\ncomponents, 1 for the largest");

@@ -22,21 +22,21 @@
 namespace rewise {
 namespace {
 
-void reject(const std::string& option, const std::string& given, const char* why) {
+void reject_option(const std::string& option, const std::string& given, const char* why) {
   if (!given.empty()) throw Error(ExitCode::usage, fmt::format("{}: {}", option, why));
 }
 
 // The rule by which pixels are joined; `words` receives its description. `half`: half of white, the
 // default threshold.
 PixelConnection connection_of(const LabelOptions& options, double half, std::string& words) {
-  reject("--occupy", options.occupy, "is for graphs, not images");
-  reject("--bonds", options.bonds, "is for graphs, not images");
-  reject("--first-site", options.reading.first_site, "is for graphs, not images");
-  reject("--ignore", options.reading.ignore, "is for graphs, not images");
-  reject("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
+  reject_option("--occupy", options.occupy, "is for graphs, not images");
+  reject_option("--bonds", options.bonds, "is for graphs, not images");
+  reject_option("--first-site", options.reading.first_site, "is for graphs, not images");
+  reject_option("--ignore", options.reading.ignore, "is for graphs, not images");
+  reject_option("--merge", options.reading.merge ? "given" : "", "is for graphs, not images");
   PixelConnection connection{PixelRule::threshold, half, options.periodic};
   if (options.equal) {
-    reject("--threshold", options.threshold, "and --equal exclude each other");
+    reject_option("--threshold", options.threshold, "and --equal exclude each other");
     connection.rule = PixelRule::equal;
     words = "equal neighbours joined";
     return connection;
@@ -101,11 +101,12 @@ std::vector<bool> occupied_of(const Graph& graph, const std::string& source) {
 }
 
 LabelInput read_graph_input(const LabelOptions& options) {
-  reject("--threshold", options.threshold, "is for images, not graphs");
+  reject_option("--threshold", options.threshold, "is for images, not graphs");
   if (options.equal || options.periodic) {
-    reject(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
+    reject_option(options.equal ? "--equal" : "--periodic", "given", "is for images, not graphs");
   }
-  if (!options.occupy.empty()) reject("--bonds", options.bonds, "and --occupy exclude each other");
+  if (!options.occupy.empty())
+    reject_option("--bonds", options.bonds, "and --occupy exclude each other");
   // Components do not depend on the couplings.
   const Graph graph = read_graph(options.file, read_options(options.reading, true));
   LabelInput input{

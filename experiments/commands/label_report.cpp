@@ -160,19 +160,19 @@ Json label_json(const LabelInput& input, const LabelResult& result) {
 
 std::string label_text(const LabelInput& input, const LabelResult& result) {
   const Totals totals = totals_of(result);
-  const char* what = input.image ? "pixels" : "sites";
+  const char* unit = input.image ? "pixels" : "sites";
   std::string out = fmt::format("{}\n", input.title);
-  out += fmt::format("present {:12}{} of {}\n", what, totals.sites, result.label.size());
+  out += fmt::format("present {:12}{} of {}\n", unit, totals.sites, result.label.size());
   out += fmt::format("components          {}\n", result.components.size());
   if (totals.sites > 0) {
     const auto sites = static_cast<double>(totals.sites);
     out += fmt::format("largest             {} {} ({:.4g} %), label {}\n", totals.largest.size,
-                       what, 100 * totals.largest.size / sites, totals.largest.label);
+                       unit, 100 * totals.largest.size / sites, totals.largest.label);
     out += fmt::format("mean size           {:.6g} (of the component of a random {})\n",
                        totals.square / sites, input.image ? "pixel" : "site");
   }
   // By powers of two: 1, 2-3, 4-7, ..
-  std::vector<std::vector<std::string>> rows{{"size", "components", what}};
+  std::vector<std::vector<std::string>> rows{{"size", "components", unit}};
   std::map<unsigned, std::array<std::uint64_t, 2>> bins;
   for (const auto& [size, count] : histogram(result)) {
     auto& bin = bins[static_cast<unsigned>(std::bit_width(size)) - 1];

@@ -23,21 +23,21 @@ More examples:
   rewise plot t.h5                     time series and autocorrelations of a run
   rewise plot dec                      curves of decorrelate --out dec (or of another command))";
 
-ExitCode run_plot(const std::string& what, const std::string& out) {
-  const std::filesystem::path path(what);
+ExitCode run_plot(const std::string& target, const std::string& out) {
+  const std::filesystem::path path(target);
   if (!file_exists(path)) {
     // The script also finds task files in the archives of a study.
     if (path.extension() != ".h5" || !file_exists(folder_of(path) / "../study.toml")) {
       throw Error(
           ExitCode::io,
           fmt::format("'{}' does not exist (a study's folder, or a file of 'rewise run --out')",
-                      what));
+                      target));
     }
   } else if (path.extension() == ".h5" && !folder_exists(path)) {
     std::uint64_t length = 0;
     const SealedRead read = check_sealed(path, length);
     if (read.state != SealState::good) {
-      throw Error(ExitCode::data, fmt::format("'{}': {}", what, read.problem));
+      throw Error(ExitCode::data, fmt::format("'{}': {}", target, read.problem));
     }
   } else if (!folder_exists(path) && path.extension() != ".json") {
     const bool graph = path.extension() == ".edges" || path.extension() == ".graphml";
@@ -45,13 +45,13 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
         ExitCode::data,
         fmt::format("'{}' cannot be plotted{} (plot takes a study's folder, a folder of "
                     "curves, a file of 'rewise run --out' or of 'rewise tune --out')",
-                    what,
+                    target,
                     graph ? fmt::format(": it is a network; 'rewise graph --from {}' prints "
                                         "its metrics",
-                                        what)
+                                        target)
                           : ""));
   }
-  std::vector<std::string> arguments{what};
+  std::vector<std::string> arguments{target};
   if (!out.empty()) arguments.insert(arguments.end(), {"--out", out});
   return run_plot_script(arguments);
 }
@@ -59,14 +59,14 @@ ExitCode run_plot(const std::string& what, const std::string& out) {
 }  // namespace
 
 AddedCommand add_plot_command(CLI::App& program) {
-  auto what = std::make_shared<std::string>();
+  auto target = std::make_shared<std::string>();
   auto out = std::make_shared<std::string>();
   CLI::App& app = add_command(program, "plot", kPlotAbout, kPlotExamples);
-  add_argument(app, "what", *what, "DIR|FILE",
+  add_argument(app, "what", *target, "DIR|FILE",
                "a study's folder, a file of 'rewise run --out' or 'rewise\ntune --out', or a "
                "folder of curves");
   add_text(app, "--out", *out, "DIR", "folder for the plots");
-  return {&app, [what, out] { return run_plot(*what, *out); }};
+  return {&app, [target, out] { return run_plot(*target, *out); }};
 }
 
 }  // namespace rewise

@@ -86,8 +86,8 @@ ExitCode run_reproduce(const ReproduceOptions& options) {
 AddedCommand add_reproduce_command(CLI::App& program) {
   auto options = std::make_shared<ReproduceOptions>();
   CLI::App& app = add_command(program, "reproduce", kReproduceAbout, kReproduceExamples);
-  add_argument(app, "figure", options->name, "NAME|FILE.toml", "a figure's name, or its file",
-               false);
+  add_optional_argument(app, "figure", options->name, "NAME|FILE.toml",
+                        "a figure's name, or its file");
   add_flag(app, "--list", options->list, "name all figures, one line each");
   add_text(app, "--scale", options->scale, "WORD", "quick or paper");
   add_text(app, "--out", options->out, "DIR", "folder for the results [studies/NAME-SCALE]");

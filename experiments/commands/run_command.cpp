@@ -128,7 +128,7 @@ Updates automatic_schedule(const TaskJob& job, bool any_cluster, const TaskRunOp
 
 // Throws Error(usage) if the device, or the devices that share a lattice, do not support this run.
 void check_device(const EngineOptions& engine, const RunOptions& options, const TaskSpec& spec,
-                  bool tunes) {
+                  bool tunes_schedule) {
   if (engine.devices.empty()) {
     check_methods(spec.engine, engine);
     return;
@@ -138,7 +138,7 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
         ExitCode::usage,
         fmt::format("--device: {} can share lattices only, not imported graphs", options.device));
   }
-  if (tunes) {
+  if (tunes_schedule) {
     throw Error(ExitCode::usage,
                 fmt::format("--schedule: auto is not supported by {}, which share a lattice (give "
                             "M:W; 'rewise tune' with one device finds it)",
@@ -155,20 +155,21 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
 // --dry-run: prints the time, memory and disk space that the run needs. With `range`, the run
 // chooses its temperatures in this range by a scan, and those of `spec` are likely ones. Throws
 // Error(device), as the run does, if memory is too short.
-ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& range,
+ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& temperature_range,
                      const EngineOptions& engine, const MemoryNeed& need, bool on_device,
-                     const RunOptions& options, bool tunes) {
-  const MemoryRoom room = memory_room();
-  const double scan = range ? cpu_seconds(exchange_scan(spec, *range), engine.threads) : 0;
+                     const RunOptions& options, bool tunes_schedule) {
+  const MemoryRoom memory = memory_room();
+  const double scan =
+      temperature_range ? cpu_seconds(exchange_scan(spec, *temperature_range), engine.threads) : 0;
   const double seconds = scan + cpu_seconds(spec, engine.threads);
   if (options.json) {
     const Json json{
         {"memory_bytes", need.of_process()},
-        {"memory_left_bytes", room.bytes},
-        {"memory_limit", room.limit},
+        {"memory_left_bytes", memory.bytes},
+        {"memory_limit", memory.limit},
         {"device_bytes", on_device ? Json(need.device) : Json(nullptr)},
         {"disk_bytes", options.out.empty() ? 0 : disk_need(spec, run_final_state(options))},
-        {"cpu_seconds", tunes ? Json(nullptr) : Json(seconds)},
+        {"cpu_seconds", tunes_schedule ? Json(nullptr) : Json(seconds)},
         {"scan_cpu_seconds", scan},
         {"temperatures", spec.temperatures.size()},
         {"threads", engine.threads}};
@@ -177,15 +178,15 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
     check_memory(need);
     return ExitCode::done;
   }
-  fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), room.limit, bytes_text(room.bytes),
-             need.of_process() > room.bytes ? ": it does not fit" : "");
+  fmt::print("memory: {}; {} leaves {}{}\n", need_text(need), memory.limit,
+             bytes_text(memory.bytes), need.of_process() > memory.bytes ? ": it does not fit" : "");
   if (on_device) fmt::print("device: about {}\n", bytes_text(need.device));
   fmt::print("disk:   {}\n",
              options.out.empty()
                  ? "none (no --out)"
                  : fmt::format("about {}, twice that during writing",
                                bytes_text(disk_need(spec, run_final_state(options)))));
-  if (tunes) {
+  if (tunes_schedule) {
     fmt::print("time:   unknown until the schedule is tuned\n");
   } else if (on_device) {
     fmt::print("time:   unknown for this device; {} on this CPU\n", estimate_text(seconds));
@@ -193,7 +194,7 @@ ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>
     fmt::print("time:   {} on {}, assuming clusters as large as near Tc\n", estimate_text(seconds),
                count_text(engine.threads, "thread"));
   }
-  if (range) {
+  if (temperature_range) {
     fmt::print(
         "        {} of this for the scan that chooses the temperatures; about {} temperatures,\n"
         "        if the specific heat is 1 per site\n",
@@ -220,8 +221,8 @@ struct PreparedRun {
   TaskJob job;
   TaskRunOptions run;
   DeviceChoice device;
-  std::optional<TemperatureRange> range;  // in which the run chooses its temperatures
-  bool tunes = false;                     // schedule "auto"
+  std::optional<TemperatureRange> temperature_range;  // in which the run chooses its temperatures
+  bool tunes_schedule = false;                        // schedule "auto"
 
   bool on_device() const { return !run.engine.devices.empty() || run.engine.device >= 0; }
 };
@@ -241,19 +242,20 @@ PreparedRun prepare_run(const RunOptions& options) {
                                            : useful_threads(spec, threads_of_rank(0));
   prepared.device = chosen_device(options, spec, run.engine.threads);
   prepared.device.devices.front().choose(run.engine);
-  prepared.tunes = !options.task.updates.schedule && has_cluster_updates(spec.engine);
-  check_device(run.engine, options, spec, prepared.tunes);
+  prepared.tunes_schedule = !options.task.updates.schedule && has_cluster_updates(spec.engine);
+  check_device(run.engine, options, spec, prepared.tunes_schedule);
   run.checkpoint = parse_duration(options.checkpoint, "--checkpoint").count();
   std::optional<std::chrono::duration<double>> limit;
   if (!options.time_limit.empty()) limit = parse_time_limit(options.time_limit, "--time-limit");
   run.stop = StopToken(limit);
-  prepared.range = exchange_range(options.temperature, options.task.exchange);
-  if (prepared.range) {
-    spec.temperatures = options.dry_run ? likely_exchange_ladder(*prepared.range, site_count(spec))
-                                        : choose_temperatures(spec, *prepared.range, run);
+  prepared.temperature_range = exchange_range(options.temperature, options.task.exchange);
+  if (prepared.temperature_range) {
+    spec.temperatures = options.dry_run
+                            ? likely_exchange_ladder(*prepared.temperature_range, site_count(spec))
+                            : choose_temperatures(spec, *prepared.temperature_range, run);
     if (options.threads == 0) run.engine.threads = useful_threads(spec, threads_of_rank(0));
   }
-  if (prepared.tunes) {
+  if (prepared.tunes_schedule) {
     check_compares_schedules(spec.model, "--schedule");
     if (spec.imported && spec.model.interactions.couplings == CouplingKind::file) {
       check_compares_schedules(*spec.imported, "--schedule");
@@ -328,15 +330,15 @@ ExitCode run_run(const RunOptions& options) {
   TaskSpec& spec = prepared.job.spec;
   const MemoryNeed need = need_of(prepared, options);
   if (options.dry_run) {
-    return print_needs(spec, prepared.range, prepared.run.engine, need, prepared.on_device(),
-                       options, prepared.tunes);
+    return print_needs(spec, prepared.temperature_range, prepared.run.engine, need,
+                       prepared.on_device(), options, prepared.tunes_schedule);
   }
   if (const std::string line = check_memory(need); !line.empty()) {
     fmt::print(stderr, "{}\n", line);
   }
   tell_device(prepared.device);
   if (this_rank().rank == 0) tell_interactions(spec);
-  if (prepared.tunes) {
+  if (prepared.tunes_schedule) {
     spec.set(automatic_schedule(prepared.job, !options.task.updates.cluster, prepared.run));
   }
   std::vector<std::string> warnings;

@@ -22,14 +22,12 @@ namespace rewise {
 namespace {
 
 void add_graph_options(CLI::App& app, RunOptions& o) {
+  begin_group(app, "Graph");
   add_text(app, "--graph", o.graph, "FILE",
            "use this graph (.edges, .graphml, .h5) instead of\n"
            "building one");
   add_graph_file_options(app, o.reading, "--graph");
   add_lattice_options(app, o);
-  move_to_group(app, "Graph",
-                {"--dim", "--size", "--p", "--rule", "--parity", "--graph-seed", "--graph",
-                 "--first-site", "--ignore", "--merge"});
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {
@@ -47,8 +45,8 @@ void add_sampling_options(CLI::App& app, RunOptions& o) {
   add_model_options(app, o);
   add_key(app, "sampling.local", o.local);
   add_key(app, "sampling.cluster", o.cluster, "[auto with schedule auto, else wolff]");
-  add_key(app, "sampling.few_cluster_tile", o.seed_tile);
-  add_key(app, "sampling.few_cluster_flip", o.flip);
+  add_key(app, "sampling.few_cluster_tile", o.few_cluster_tile);
+  add_key(app, "sampling.few_cluster_flip", o.few_cluster_flip);
   add_key(app, "sampling.exchange", o.task.exchange);
   add_key(app, "sampling.houdayer", o.task.houdayer);
   add_key(app, "sampling.staggered", o.staggered);
@@ -137,9 +135,9 @@ void check_run_options(const CLI::App& app, RunOptions& options) {
     throw Error(ExitCode::usage, "--share-ranks: ranks cannot share systems with --houdayer");
   }
   if (is_given(app, "--seed")) task.seed = options.seed;
-  if (is_given(app, "--few-cluster-tile")) task.few_cluster_tile = options.seed_tile;
+  if (is_given(app, "--few-cluster-tile")) task.few_cluster_tile = options.few_cluster_tile;
   if (is_given(app, "--few-cluster-flip")) {
-    task.few_cluster_flip = parse_number(options.flip, "--few-cluster-flip");
+    task.few_cluster_flip = parse_number(options.few_cluster_flip, "--few-cluster-flip");
   }
   if (options.staggered) task.staggered = true;
   task.start = parse_start(options.start, "--start");

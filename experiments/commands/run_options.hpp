@@ -15,12 +15,12 @@ namespace rewise {
 struct RunOptions : LatticeOptions, ModelOptions {
   // Holds the options that have no member below. check_run_options() and run_spec() complete it.
   TaskRequest task;
-  std::uint64_t seed = 1, threads = 0, seed_tile = 0;
+  std::uint64_t seed = 1, threads = 0, few_cluster_tile = 0;
   GraphFileOptions reading;
   MethodTexts methods;
   std::string graph, temperature, schedule = "1:1", device = "auto", local = "auto";
   bool staggered = false;
-  std::string flip = number_text(FewCluster{}.flip);
+  std::string few_cluster_flip = number_text(FewCluster{}.flip);
   std::string cluster, start = "mixed", out;
   std::string checkpoint = "5min", time_limit, share_route = "auto", state = "auto";
   std::string snapshot, snapshot_overlaps;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/base/constants.hpp"
 #include "src/base/count_text.hpp"
 #include "src/base/table.hpp"
 #include "src/engine/registry.hpp"
@@ -83,10 +82,8 @@ std::vector<std::vector<std::string>> observable_rows(const CheckedRun& run,
     const TemperatureResult& result = run.results[t];
     auto& row = rows.emplace_back(1, fmt::format("{}", result.temperature));
     for (const ObservableInfo& o : group.observables) {
-      if (o.symbol.empty()) continue;
       // Sums over clusters may fit in 64 bits at some temperatures only.
-      const bool measured = result.values.contains(o.name);
-      row.push_back(shown(measured ? result.of(o.name) : Value{kNaN, kNaN}, run.checks[t]));
+      if (!o.symbol.empty()) row.push_back(shown(result.estimate(o.name), run.checks[t]));
     }
   }
   return rows;
@@ -179,7 +176,7 @@ std::string run_title(const TaskData& task, const TaskSpec& spec) {
 Json run_json(const TaskData& task, const CheckedRun& run,
               const std::vector<std::string>& warnings) {
   Json json;
-  json["graph"] = graph_json(task.graph, task.graph.rewired());
+  json["graph"] = graph_json(task.graph);
   json["results"] = Json::array();
   for (std::size_t k = 0; k < run.results.size(); ++k) {
     const TemperatureResult& r = run.results[k];
@@ -227,13 +224,13 @@ std::string run_table(const TaskData& task, const CheckedRun& run,
   auto rows = observable_rows(run, observable_groups().front());
   const auto& results = run.results;
   const bool has_clusters = std::ranges::any_of(results, [](const TemperatureResult& r) {
-    return std::isfinite(r.of("cluster_fraction").value);
+    return std::isfinite(r.estimate("cluster_fraction").value);
   });
   if (has_clusters) rows.front().emplace_back("<C>/N");
   rows.front().insert(rows.front().end(), {"tau(e)", "tau(m^2)"});
   for (std::size_t t = 0; t < results.size(); ++t) {
     const TemperatureResult& r = results[t];
-    if (has_clusters) rows[t + 1].push_back(shown(r.of("cluster_fraction"), run.checks[t]));
+    if (has_clusters) rows[t + 1].push_back(shown(r.estimate("cluster_fraction"), run.checks[t]));
     for (const char* name : {"energy", "m2"}) {
       rows[t + 1].push_back(shown_tau(r.tau.at(name), run.checks[t]));
     }

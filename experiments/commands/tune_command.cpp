@@ -79,7 +79,7 @@ ClusterUpdate wanted_cluster(const TuneOptions& options) {
   return cluster_or_auto(options.cluster, "--cluster").value_or(ClusterUpdate::wolff);
 }
 
-std::vector<ClusterUpdate> clusters(const TuneOptions& options, EngineKind engine) {
+std::vector<ClusterUpdate> tuned_clusters(const TuneOptions& options, EngineKind engine) {
   if (options.cluster == "auto") return clusters_of(engine);
   return {wanted_cluster(options)};
 }
@@ -100,8 +100,8 @@ GivenUpdates parse_candidate(const std::string& text, const std::vector<ClusterU
                                            to_string(*given.cluster)));
 }
 
-std::vector<Updates> candidates(const TuneOptions& options, EngineKind engine) {
-  const auto kinds = clusters(options, engine);
+std::vector<Updates> tuned_candidates(const TuneOptions& options, EngineKind engine) {
+  const auto kinds = tuned_clusters(options, engine);
   std::vector<Updates> list;
   if (options.candidates.empty()) {
     list = options.task.exchange ? exchange_candidates(kinds) : standard_candidates(kinds);
@@ -157,7 +157,7 @@ constexpr const char* kUseExchange =
     "overlaps";
 
 // The settings to tune: one for each p and temperature; with replica exchange, one for each p.
-std::vector<TaskSpec> specs(const TuneOptions& options) {
+std::vector<TaskSpec> tuned_settings(const TuneOptions& options) {
   const SettingNames names = SettingNames::options();
   TaskRequest request = options.task;
   request.model = read_model(options);
@@ -220,7 +220,7 @@ std::vector<TaskSpec> specs(const TuneOptions& options) {
   return list;
 }
 
-UpdateMethods methods(const TuneOptions& options, EngineKind engine, int dim) {
+UpdateMethods tuned_methods(const TuneOptions& options, EngineKind engine, int dim) {
   return choose_methods(options.methods, engine, cluster_or_auto(options.cluster, "--cluster"),
                         dim);
 }
@@ -229,14 +229,14 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
                        const StopToken& stop) {
   TuneSetting setting;
   setting.options.methods =
-      methods(options, spec.engine, static_cast<int>(spec.graph.extents.size()));
+      tuned_methods(options, spec.engine, static_cast<int>(spec.graph.extents.size()));
   setting.options.device = device.devices.front().index;
   check_methods(spec.engine, setting.options);
   spec.replicas = options.replicas > 0 ? static_cast<std::uint32_t>(options.replicas)
                                        : tuning_replicas(spec, setting.options.device);
   setting.options.threads = options.threads > 0 ? static_cast<int>(options.threads)
                                                 : useful_threads(spec, thread_count(0));
-  setting.candidates = candidates(options, spec.engine);
+  setting.candidates = tuned_candidates(options, spec.engine);
   if (options.keep_all) {
     setting.rules.z = std::numeric_limits<double>::infinity();
   }
@@ -255,7 +255,7 @@ TuneSetting setting_of(const TuneOptions& options, TaskSpec spec, const DeviceCh
 }
 
 // Returns the exit status of draw_plots().
-ExitCode keep(const TuneOptions& options, const std::vector<TuneResult>& results) {
+ExitCode write_results(const TuneOptions& options, const std::vector<TuneResult>& results) {
   if (!options.study.empty()) {
     for (const TuneResult& result : results) {
       const auto file = store_schedule(options.study, result);
@@ -290,7 +290,7 @@ void check_study(const TuneOptions& options, const std::vector<TaskSpec>& list) 
                               spec.graph.extents.size(), fmt::join(study.p, ", ")));
     }
     bool kept = stored_schedule(folder, spec, true).has_value();
-    for (const ClusterUpdate cluster : clusters(options, spec.engine)) {
+    for (const ClusterUpdate cluster : tuned_clusters(options, spec.engine)) {
       TaskSpec one = spec;
       one.cluster = cluster;
       kept = kept || stored_schedule(folder, one, false);
@@ -312,7 +312,7 @@ double budget_of(const TuneOptions& options) {
                                            options.budget));
 }
 
-void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
+void check_tune_options(const TuneOptions& options, const std::vector<TaskSpec>& list) {
   if (options.task.exchange && options.replicas % 2 == 1) {
     throw Error(ExitCode::usage,
                 fmt::format("--replicas: {} is odd: overlaps compare pairs of replicas (with "
@@ -346,11 +346,11 @@ void check(const TuneOptions& options, const std::vector<TaskSpec>& list) {
 }
 
 ExitCode run_tune(const TuneOptions& options) {
-  const auto list = specs(options);
-  check(options, list);
+  const auto list = tuned_settings(options);
+  check_tune_options(options, list);
   const EngineKind engine = list.front().engine;
-  candidates(options, engine);
-  methods(options, engine, 0);  // checks before the work begins
+  tuned_candidates(options, engine);
+  tuned_methods(options, engine, 0);  // checks before the work begins
   const DeviceChoice device = choose_device(options.device, engine, "--device", budget_of(options));
   tell_device(device);
   const StopToken stop;
@@ -410,7 +410,7 @@ ExitCode run_tune(const TuneOptions& options) {
     fmt::print("{}", tune_legend(results.front().exchange()));
   }
   std::fflush(stdout);
-  const ExitCode status = keep(options, results);
+  const ExitCode status = write_results(options, results);
   if (stopped.empty()) return status;
   throw Error(ExitCode::interrupted, fmt::format("{}; {} of {} settings were measured", stopped,
                                                  results.size(), list.size()));
@@ -439,7 +439,7 @@ void add_setting_options(CLI::App& app, TuneOptions& o) {
            "16:1, 8:1, .., 1:1, 1:2, .., 1:16, 1:64, 1:256, 1:1024,\n"
            "0:1; with Swendsen-Wang 64:1, 16:1, 4:1, 1:1, 0:1; with\n"
            "--exchange 1:0, 2:0, 4:0, .., 64:0, 16:1, 4:1, 1:1]");
-  add_whole(
+  add_integer(
       app, "--replicas", o.replicas, 0, 1u << 20,
       "replicas per temperature, an even number with --exchange;\n0: 32 of the multispin "
       "engine, on CUDA as many as fill\nthe device; 8 of the bytespin engine, on CUDA 4, with\n"

@@ -17,9 +17,6 @@ CLI::App& add_command(CLI::App& program, const char* name, const std::string& ab
 }
 void hide(CLI::App& command) { command.group(""); }
 void begin_group(CLI::App& app, const char* name) { app.option_defaults()->group(name); }
-void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options) {
-  for (const auto& option : options) app.get_option(option)->group(group);
-}
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help) {
   app.add_flag(name, value, help);
 }
@@ -28,8 +25,12 @@ void add_off_flag(CLI::App& app, const char* name, bool& value, const std::strin
       name, [&value] { value = false; }, help);
 }
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
-                  const std::string& help, bool required) {
-  app.add_option(name, value, help)->required(required)->type_name(type);
+                  const std::string& help) {
+  app.add_option(name, value, help)->required()->type_name(type);
+}
+void add_optional_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                           const std::string& help) {
+  app.add_option(name, value, help)->type_name(type);
 }
 void exclude(CLI::App& app, const char* option, const char* other) {
   app.get_option(option)->excludes(app.get_option(other));
@@ -70,10 +71,10 @@ void reject_beside(const CLI::App& app, const std::string& file_option,
   }
 }
 
-void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
-               std::uint64_t most, const std::string& help) {
-  const auto read = [&value, name, least, most](const std::string& text) {
-    value = parse_whole(text, least, most, name);
+void add_integer(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t min,
+                 std::uint64_t max, const std::string& help) {
+  const auto read = [&value, name, min, max](const std::string& text) {
+    value = parse_whole(text, min, max, name);
   };
   app.add_option_function<std::string>(name, read, help)
       ->type_name("N")

@@ -1,7 +1,7 @@
 // Helpers for the subcommands of `rewise`, which program.cpp lists. The file of a subcommand
 // declares its options and their help on a CLI11 subcommand, and returns the function to run if it
-// was chosen. These helpers wrap CLI11, whose header takes seconds to compile, so that only two
-// files include it.
+// was chosen. These helpers wrap CLI11, whose header takes seconds to compile, so that only three
+// files of this folder include it.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,17 @@ struct AddedCommand {
 CLI::App& add_command(CLI::App& program, const char* name, const std::string& about,
                       const std::string& more);
 void hide(CLI::App& command);  // leaves it out of the list in --help
-// The section of --help for the options added after this call, or for the given options.
+// The section of --help for the options added after this call.
 void begin_group(CLI::App& app, const char* name);
-void move_to_group(CLI::App& app, const char* group, const std::vector<std::string>& options);
 
 void add_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
 // A flag that switches something off.
 void add_off_flag(CLI::App& app, const char* name, bool& value, const std::string& help);
 // A positional argument.
 void add_argument(CLI::App& app, const char* name, std::string& value, const char* type,
-                  const std::string& help, bool required = true);
+                  const std::string& help);
+void add_optional_argument(CLI::App& app, const char* name, std::string& value, const char* type,
+                           const std::string& help);
 void exclude(CLI::App& app, const char* option, const char* other);
 void require(CLI::App& app, const char* option, const char* other);  // `option` needs `other`
 bool is_given(const CLI::App& app, const std::string& option);
@@ -56,8 +57,8 @@ void reject_beside(const CLI::App& app, const std::string& file_option,
                    const std::vector<std::string>& others);
 
 // An integer option with a range; the help shows the default.
-void add_whole(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t least,
-               std::uint64_t most, const std::string& help);
+void add_integer(CLI::App& app, const std::string& name, std::uint64_t& value, std::uint64_t min,
+                 std::uint64_t max, const std::string& help);
 // --threads: 0 chooses automatically; more threads than cores give a warning.
 void add_threads(CLI::App& app, std::uint64_t& value, const std::string& help);
 void warn_beyond_cores(std::uint64_t threads, const char* origin);

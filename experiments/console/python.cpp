@@ -30,16 +30,18 @@ std::string interpreter() {
   return chosen != nullptr && *chosen != '\0' ? chosen : build_info().python;
 }
 
-// Starts a program and waits for it; `quiet` discards its output. A stop signal of this process is
-// passed on as SIGTERM. SIGINT, which a terminal sends to both, is blocked in the child, because
-// Python answers it with a traceback. Returns the exit status, or 128 + the signal that ended it.
-int run_program(const std::vector<std::string>& words, bool quiet) {
+enum class ChildOutput { inherited, discarded };
+
+// Starts a program and waits for it. A stop signal of this process is passed on as SIGTERM. SIGINT,
+// which a terminal sends to both, is blocked in the child, because Python answers it with a
+// traceback. Returns the exit status, or 128 + the signal that ended it.
+int run_program(const std::vector<std::string>& words, ChildOutput output) {
   std::vector<char*> argv;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (quiet) {
+  if (output == ChildOutput::discarded) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
   }
@@ -70,7 +72,7 @@ int run_program(const std::vector<std::string>& words, bool quiet) {
 }
 
 // Why plots cannot be drawn here; "" if they can. Starts Python to look for matplotlib.
-std::string plots_missing() {
+std::string why_no_plots() {
   const std::string python = interpreter();
   if (python.empty())
     return "no Python was found when rewise was built (set the environment "
@@ -82,7 +84,8 @@ std::string plots_missing() {
         scripts_folder().string());
   }
   try {
-    if (run_program({python, "-c", "import matplotlib, h5py, numpy"}, true) == 0) return "";
+    if (run_program({python, "-c", "import matplotlib, h5py, numpy"}, ChildOutput::discarded) == 0)
+      return "";
   } catch (const Error& error) {
     return error.what();
   }
@@ -96,10 +99,10 @@ std::string plots_missing() {
 // error.
 ExitCode run_script(const std::filesystem::path& script, std::vector<std::string> arguments) {
   const std::string python = interpreter(), name = script.filename().string();
-  if (python.empty() || !file_exists(script)) throw Error(ExitCode::io, plots_missing());
+  if (python.empty() || !file_exists(script)) throw Error(ExitCode::io, why_no_plots());
   arguments.insert(arguments.begin(), {python, script});
   std::fflush(stdout);
-  const int status = run_program(arguments, false);
+  const int status = run_program(arguments, ChildOutput::inherited);
   // For these statuses, the script itself has printed the reason.
   for (const ExitCode known : {ExitCode::done, ExitCode::usage, ExitCode::data, ExitCode::device,
                                ExitCode::held, ExitCode::io, ExitCode::interrupted}) {
@@ -117,15 +120,15 @@ ExitCode run_script(const std::filesystem::path& script, std::vector<std::string
 }
 
 // Runs a script at the end of another command, whose result does not depend on it.
-ExitCode run_beside(const std::string& what, const std::function<ExitCode()>& script) {
+ExitCode run_after_command(const std::string& missing, const std::function<ExitCode()>& script) {
   try {
     const ExitCode status = script();
     // Of all failures, only a failed write changes the status of the command. Missing Python
     // packages, which give the script the same status, do not.
-    const bool failed_write = status == ExitCode::io && plots_missing().empty();
+    const bool failed_write = status == ExitCode::io && why_no_plots().empty();
     return status == ExitCode::interrupted || failed_write ? status : ExitCode::done;
   } catch (const Error& error) {
-    fmt::print(stderr, "{}: {}\n", what, error.what());
+    fmt::print(stderr, "{}: {}\n", missing, error.what());
     return error.exit_code() == ExitCode::interrupted ? ExitCode::interrupted : ExitCode::done;
   }
 }
@@ -148,11 +151,11 @@ ExitCode run_reproduce_script(std::vector<std::string> arguments) {
 }
 
 ExitCode draw_plots(const std::vector<std::string>& arguments) {
-  return run_beside("no plots", [&] { return run_plot_script(arguments); });
+  return run_after_command("no plots", [&] { return run_plot_script(arguments); });
 }
 
 ExitCode draw_report(const std::filesystem::path& folder) {
-  return run_beside("no plots and no report", [&] { return run_report_script(folder); });
+  return run_after_command("no plots and no report", [&] { return run_report_script(folder); });
 }
 
 }  // namespace rewise

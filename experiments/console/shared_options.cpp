@@ -46,10 +46,10 @@ void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::st
   add_key(app, key, value, setting(key).min_integer, setting(key).max_integer, also);
 }
 
-void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
-             std::uint64_t most, const std::string& also) {
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t min,
+             std::uint64_t max, const std::string& also) {
   const Setting& known = setting(key);
-  add_whole(app, known.option, value, least, most, key_help(known, also));
+  add_integer(app, known.option, value, min, max, key_help(known, also));
 }
 
 void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also) {
@@ -108,7 +108,7 @@ void add_lattice_options(CLI::App& app, LatticeOptions& o, const LatticeHelp& he
   add_key(app, "lattice.p", o.p, help.p);
   add_key(app, "lattice.rule", o.rule);
   add_key(app, "lattice.parity", o.parity);
-  add_whole(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
+  add_integer(app, "--graph-seed", o.graph_seed, 0, help.most_seed, help.seed);
 }
 
 GraphSpec lattice_spec(const LatticeOptions& options, const std::string& instead,

@@ -22,8 +22,8 @@ void add_key(CLI::App& app, const char* key, std::uint64_t& value, const std::st
 void add_key(CLI::App& app, const char* key, std::string& value, const std::string& also = "");
 void add_key(CLI::App& app, const char* key, bool& value);
 // The same with a different range.
-void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t least,
-             std::uint64_t most, const std::string& also = "");
+void add_key(CLI::App& app, const char* key, std::uint64_t& value, std::uint64_t min,
+             std::uint64_t max, const std::string& also = "");
 // --temperature, a list or a range.
 void add_temperatures(CLI::App& app, std::string& value, const std::string& also = "");
 

@@ -43,7 +43,7 @@ def disagreements(figures):
         for check in data["checks"]:
             if check["verdict"] == "agrees":
                 continue
-            if "the check is for a GPU" in check["detail"]:
+            if "the check requires a GPU" in check["detail"]:
                 continue
             why = f" {check['why']}" if check["why"] else ""
             text = f"{data['name']}, {check['verdict']}: {check['claim']} ({check['detail']}).{why}"
@@ -53,10 +53,11 @@ def disagreements(figures):
 
 def palette():
     """An image with the palette: the colours of plots, and SHADES steps from each to white."""
-    inks = [tuple(int(ink[k:k + 2], 16) for k in (1, 3, 5))
-            for ink in dict.fromkeys([*plot_style.COLOURS, plot_style.GREY, plot_style.THEIRS])]
+    plotted = [*plot_style.COLOURS, plot_style.GREY, plot_style.PAPER_COLOUR]
+    colours = [tuple(int(colour[k:k + 2], 16) for k in (1, 3, 5))
+               for colour in dict.fromkeys(plotted)]
     mixed = [255 - (255 - part) * share // SHADES
-             for ink in inks for share in range(SHADES + 1) for part in ink]
+             for colour in colours for share in range(SHADES + 1) for part in colour]
     image = PIL.Image.new("P", (1, 1))
     image.putpalette(mixed)
     return image

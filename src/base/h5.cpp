@@ -56,40 +56,40 @@ static_assert(std::endian::native == std::endian::little, "stored arrays are lit
 // Extents or a position: one number for each dimension of an array.
 using Indices = std::vector<std::uint64_t>;
 
-// Values in memory and the element size in the file, which may be larger (sign extension).
+// An array in memory. Values may have more bytes in the file (sign extension).
 struct Elements {
   const std::byte* data;
-  std::size_t bytes, element;
+  std::size_t bytes, file_bytes;  // of a value
   bool has_sign;
 };
 
 // Shuffles `count` values of `bytes` bytes into a chunk, from element `first` on: first the first
 // bytes of all elements, then the second bytes, and so on.
 template <std::size_t bytes>
-void shuffle(const std::byte* values, const Elements& of, std::size_t first, std::size_t count,
+void shuffle(const std::byte* values, const Elements& array, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
-  const std::size_t elements = chunk.size() / of.element;
+  const std::size_t elements = chunk.size() / array.file_bytes;
   const auto plane = [&](std::size_t b) { return chunk.data() + b * elements + first; };
   for (std::size_t b = 0; b < bytes; ++b) {
     std::byte* const to = plane(b);
     for (std::size_t k = 0; k < count; ++k) to[k] = values[k * bytes + b];
   }
-  if (bytes == of.element) return;
+  if (bytes == array.file_bytes) return;
   std::byte* const sign = plane(bytes);
   for (std::size_t k = 0; k < count; ++k) {
     const bool negative =
-        of.has_sign && (values[k * bytes + bytes - 1] & std::byte{0x80}) != std::byte{0};
+        array.has_sign && (values[k * bytes + bytes - 1] & std::byte{0x80}) != std::byte{0};
     sign[k] = negative ? std::byte{0xff} : std::byte{0};
   }
-  for (std::size_t b = bytes + 1; b < of.element; ++b) std::copy_n(sign, count, plane(b));
+  for (std::size_t b = bytes + 1; b < array.file_bytes; ++b) std::copy_n(sign, count, plane(b));
 }
 
-void shuffle(const std::byte* values, const Elements& of, std::size_t first, std::size_t count,
+void shuffle(const std::byte* values, const Elements& array, std::size_t first, std::size_t count,
              std::span<std::byte> chunk) {
-  if (of.bytes == 8) return shuffle<8>(values, of, first, count, chunk);
-  if (of.bytes == 4) return shuffle<4>(values, of, first, count, chunk);
-  if (of.bytes == 2) return shuffle<2>(values, of, first, count, chunk);
-  shuffle<1>(values, of, first, count, chunk);
+  if (array.bytes == 8) return shuffle<8>(values, array, first, count, chunk);
+  if (array.bytes == 4) return shuffle<4>(values, array, first, count, chunk);
+  if (array.bytes == 2) return shuffle<2>(values, array, first, count, chunk);
+  shuffle<1>(values, array, first, count, chunk);
 }
 
 std::vector<PackedChunk> pack_chunks(const Elements& values, const Indices& dims,
@@ -113,7 +113,7 @@ std::vector<PackedChunk> pack_chunks(const Elements& values, const Indices& dims
     return false;
   };
   std::vector<PackedChunk> packed;
-  std::vector<std::byte> shuffled(values.element * elements);
+  std::vector<std::byte> shuffled(values.file_bytes * elements);
   Indices offset(rank, 0);
   do {
     std::fill(shuffled.begin(), shuffled.end(), std::byte{0});  // padding beyond the array

@@ -171,11 +171,11 @@ nb::object numbers(std::span<const std::int32_t> fixed) {
 }
 
 nb::object colour(const SharedGraph& self) {
-  std::vector<std::uint8_t> of(self.graph->sites());
-  for (std::uint64_t site = 0; site < of.size(); ++site) {
-    of[site] = static_cast<std::uint8_t>(self.graph->colour(static_cast<Site>(site)));
+  std::vector<std::uint8_t> colours(self.graph->sites());
+  for (std::uint64_t site = 0; site < colours.size(); ++site) {
+    colours[site] = static_cast<std::uint8_t>(self.graph->colour(static_cast<Site>(site)));
   }
-  return array_of(std::move(of));
+  return array_of(std::move(colours));
 }
 
 nb::dict metrics(const SharedGraph& self, std::uint64_t path_sources,

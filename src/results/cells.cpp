@@ -11,22 +11,24 @@
 namespace rewise {
 namespace {
 
-std::string in_csv(const Json& value) {
+std::string csv_value(const Json& value) {
   if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>())))
     return "";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string csv_cell(const Cell& cell, bool head) {
-  if (!cell.error) return head ? cell.name : csv_text(in_csv(cell.value));
-  return head ? fmt::format("{0},{0}_error", cell.name)
-              : in_csv(cell.value) + "," + in_csv(*cell.error);
+std::string csv_head(const Cell& cell) {
+  return cell.error ? fmt::format("{0},{0}_error", cell.name) : cell.name;
 }
 
-std::string table_text(const Cell& cell, bool head) {
-  if (head) return cell.head;
+std::string csv_cell(const Cell& cell) {
+  return cell.error ? csv_value(cell.value) + "," + csv_value(*cell.error)
+                    : csv_text(csv_value(cell.value));
+}
+
+std::string table_cell(const Cell& cell) {
   if (cell.text) return *cell.text;
-  const std::string text = in_csv(cell.value);
+  const std::string text = csv_value(cell.value);
   if (text.empty() && !cell.value.is_string()) return "-";
   return cell.value.is_number_float() ? number_text(cell.value.get<double>()) : text;
 }
@@ -34,11 +36,12 @@ std::string table_text(const Cell& cell, bool head) {
 // Lines of the cells that have `name`: the heads, then one line per record.
 std::vector<std::vector<std::string>> lines_of(const std::vector<Cells>& rows,
                                                std::string Cell::*name,
-                                               std::string (*text)(const Cell&, bool head)) {
+                                               std::string (*head)(const Cell&),
+                                               std::string (*text)(const Cell&)) {
   std::vector<std::vector<std::string>> lines(rows.empty() ? 0 : rows.size() + 1);
   for (std::size_t k = 0; k < lines.size(); ++k) {
     for (const Cell& cell : rows[k == 0 ? 0 : k - 1]) {
-      if (!(cell.*name).empty()) lines[k].push_back(text(cell, k == 0));
+      if (!(cell.*name).empty()) lines[k].push_back(k == 0 ? head(cell) : text(cell));
     }
   }
   return lines;
@@ -74,14 +77,15 @@ std::string csv_text(const std::string& text) {
 
 std::string cells_csv(const std::vector<Cells>& rows) {
   std::string out;
-  for (const auto& line : lines_of(rows, &Cell::name, csv_cell)) {
+  for (const auto& line : lines_of(rows, &Cell::name, csv_head, csv_cell)) {
     out += fmt::format("{}\n", fmt::join(line, ","));
   }
   return out;
 }
 
 std::string cells_table(const std::vector<Cells>& rows) {
-  return aligned_table(lines_of(rows, &Cell::head, table_text));
+  return aligned_table(lines_of(
+      rows, &Cell::head, [](const Cell& cell) { return cell.head; }, table_cell));
 }
 
 }  // namespace rewise

@@ -55,9 +55,9 @@ MomentTable table_of(const SizeSamples& samples, const Eigen::ArrayXd& temperatu
   const auto graphs = static_cast<Eigen::Index>(samples.graphs.size());
   for (auto& moment : table.table) moment.resize(graphs, temperature.size());
   for (Eigen::Index g = 0; g < graphs; ++g) {
-    const MomentRows& of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
+    const MomentRows& moments_of_graph = samples.graphs[static_cast<std::size_t>(g)].*rows;
     for (Eigen::Index k = 0; k < kMomentCount; ++k) {
-      table.table[static_cast<std::size_t>(k)].row(g) = of_graph.col(k).transpose();
+      table.table[static_cast<std::size_t>(k)].row(g) = moments_of_graph.col(k).transpose();
     }
   }
   return table;
@@ -68,7 +68,7 @@ Eigen::ArrayXd as_array(const std::vector<double>& values) {
 }
 
 // A constant series has tau = every / 2, the smallest possible.
-void note_bound(const MeasuredTask& task, Eigen::Index row, Value tau, GraphSample& sample) {
+void raise_tau_bound(const MeasuredTask& task, Eigen::Index row, Value tau, GraphSample& sample) {
   if (std::isfinite(tau.error) || !(tau.value > task.every / 2)) return;
   sample.tau_bound(row) = std::max(sample.tau_bound(row), tau.value);
 }
@@ -96,7 +96,7 @@ void add_overlaps(const MeasuredTask& task, std::size_t k, GraphSample& sample) 
   sample.overlaps.conservativeResize(sample.tau.size(), Eigen::NoChange);
   sample.overlaps.row(row) = overlaps.colwise().mean();
   sample.overlap_tau.push_back(tau_of_overlap(task, k));
-  note_bound(task, row, sample.overlap_tau.back(), sample);
+  raise_tau_bound(task, row, sample.overlap_tau.back(), sample);
   if (const OverlapRows changes = overlap_changes_of(task, k); changes.rows() > 0) {
     sample.overlap_changes.conservativeResize(sample.tau.size(), Eigen::NoChange);
     sample.overlap_changes.row(row) = changes.colwise().mean();
@@ -109,20 +109,19 @@ void add_overlaps(const MeasuredTask& task, std::size_t k, GraphSample& sample) 
       task.data.temperature[k] * sample.simulated(row, kEnergy) * sites_per_bond;
 }
 
-// Moments on the fine grid and, with `energies`, peaks.
+// Moments on the fine grid and, with an energy grid, peaks.
 void reweight(const std::vector<MultiHistogram::Input>& inputs, const SampleUnits& units,
-              const Eigen::ArrayXd& grid, bool thermal, const EnergyGrid* energies,
-              GraphSample& sample) {
+              const Eigen::ArrayXd& grid, const SampleOptions& options, GraphSample& sample) {
   sample.fine_grid.resize(grid.size(), kMomentCount);
-  if (energies != nullptr) {
+  if (options.energies != nullptr) {
     constexpr Eigen::Index blocks = 4;
     const MultiHistogram histogram(inputs, units, blocks);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
       sample.fine_grid.row(k) = histogram.unbiased_moments(1 / grid(k)).transpose();
     }
-    sample.peaks = peaks_of_graph(histogram, *energies);
+    sample.peaks = peaks_of_graph(histogram, *options.energies);
   } else if (grid.size() > 0) {
-    const MultiHistogram histogram(inputs, units, thermal ? 2 : 0);
+    const MultiHistogram histogram(inputs, units, options.thermal_noise ? 2 : 0);
     const bool halves = histogram.blocks() == 2;
     if (halves) sample.thermal_noise.resize(grid.size(), kMomentCount);
     for (Eigen::Index k = 0; k < grid.size(); ++k) {
@@ -137,9 +136,9 @@ void reweight(const std::vector<MultiHistogram::Input>& inputs, const SampleUnit
 
 }  // namespace
 
-GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid, bool thermal,
-                   std::uint64_t discard, const EnergyGrid* energies) {
-  drop_first(data, discard);
+GraphSample graph_sample(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
+                         const SampleOptions& options) {
+  drop_first(data, options.discard);
   const MeasuredTask task(data);
   const auto count = static_cast<Eigen::Index>(data.temperature.size());
   GraphSample sample;
@@ -150,16 +149,16 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
   sample.tau.resize(count);
   sample.tau_bound = Eigen::ArrayXd::Zero(count);
   sample.in_field = task.in_field;
-  sample.discarded = discard;
+  sample.discarded = options.discard;
   sample.halves = hot_cold_difference(task, 0, data.bond_sum.time());
   sample.exchange = exchange_result(task);
   sample.cluster_fraction.resize(count);
-  const double dropped = task.discarded + static_cast<double>(discard) * task.every;
-  const bool travelled = travelled_before(task, dropped);
+  const double dropped = task.discarded + static_cast<double>(options.discard) * task.every;
+  const bool made_round_trips = round_trips_before(task, dropped);
   std::vector<MultiHistogram::Input> inputs;
   // The series to which `inputs` refers; without reweighting, those of one temperature at a time.
   std::deque<IntSeries> series;
-  const bool reweighted = grid.size() > 0 || energies != nullptr;
+  const bool reweighted = grid.size() > 0 || options.energies != nullptr;
   series.resize(2 * (reweighted ? data.temperature.size() : 1));
   for (std::size_t k = 0; k < data.temperature.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
@@ -178,19 +177,19 @@ GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& gr
     }
     const Value tau = tau_of_order(task, k, magnetisations);
     sample.tau(row) = tau.value;
-    note_bound(task, row, tau, sample);
+    raise_tau_bound(task, row, tau, sample);
     sample.stuck.push_back(
-        stuck_replicas(task, bond_sums, magnetisations, tau, dropped, travelled));
+        stuck_replicas(task, bond_sums, magnetisations, tau, dropped, made_round_trips));
     add_clusters(task, k, sample);
     add_overlaps(task, k, sample);
     if (reweighted) inputs.push_back({1 / data.temperature[k], bond_sums, magnetisations});
-    if (thermal && bond_sums.cols() > 1) {
+    if (options.thermal_noise && bond_sums.cols() > 1) {
       sample.simulated_thermal_noise.conservativeResize(count, kMomentCount);
       sample.simulated_thermal_noise.row(row) =
           half_difference(bond_sums, magnetisations, task.units, task.dependence).transpose();
     }
   }
-  reweight(inputs, task.units, grid, thermal, energies, sample);
+  reweight(inputs, task.units, grid, options, sample);
   const GraphMoments moments = moments_of_record(spec, data.graph);
   sample.rewired_ends = moments.rewired_ends;
   sample.sum_k2 = moments.sum_k2;

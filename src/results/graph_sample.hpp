@@ -50,13 +50,18 @@ struct GraphSample {
   std::uint64_t discarded = 0;     // measurements dropped before them
 };
 
-// Reduces a task's measurements from number `discard` on. `grid`: fine temperatures within the
-// range of the simulated ones; may be empty. `energies`: also determines peaks, and removes from
-// `fine_grid` the bias of short series. Cost: one pass over the samples plus (bins x temperatures)
-// per grid point; three times that with `thermal_noise`, which needs two replicas.
-GraphSample reduce(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
-                   bool thermal = false, std::uint64_t discard = 0,
-                   const EnergyGrid* energies = nullptr);
+struct SampleOptions {
+  bool thermal_noise = false;            // also sample the thermal noise; needs two replicas
+  std::uint64_t discard = 0;             // measurements to drop first
+  const EnergyGrid* energies = nullptr;  // if given, also determine peaks, and remove from
+                                         // `fine_grid` the bias of short series
+};
+
+// Reduces the measurements of a task. `grid`: fine temperatures within the range of the simulated
+// ones; may be empty. Cost: one pass over the samples plus (bins x temperatures) per grid point;
+// three times that with the thermal noise.
+GraphSample graph_sample(const TaskSpec& spec, TaskData data, const Eigen::ArrayXd& grid,
+                         const SampleOptions& options = {});
 
 // The samples of many graphs of one size at one p.
 struct SizeSamples {

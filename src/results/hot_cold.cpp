@@ -31,8 +31,8 @@ constexpr Eigen::Index kEnergyOf = 0, kAbsM = 1, kM = 3;  // compared observable
 // Steps of the time averages of e, |m|, m^2 and m over `times` measurements: one spin flip in one
 // of them changes the sums of bonds and of spins by about 2.
 Eigen::Array4d steps_of(const SampleUnits& units, double abs_m, double times) {
-  const double of_m = 2 / units.max_magnetisation;
-  return Eigen::Array4d(2 / units.sites, of_m, 2 * abs_m * of_m, of_m) / times;
+  const double m_step = 2 / units.max_magnetisation;
+  return Eigen::Array4d(2 / units.sites, m_step, 2 * abs_m * m_step, m_step) / times;
 }
 
 }  // namespace
@@ -59,26 +59,26 @@ Eigen::ArrayXXd replica_means(const MeasuredTask& task, const IntSeries& bond_su
 
 std::array<std::vector<Eigen::Index>, 2> replicas_by_start(const MeasuredTask& task,
                                                            ReplicaDependence dependence) {
-  std::array<std::vector<Eigen::Index>, 2> of_start;
+  std::array<std::vector<Eigen::Index>, 2> by_start;
   const Eigen::Index members =
       members_of(dependence, static_cast<Eigen::Index>(task.data.replicas));
   for (Eigen::Index r = 0; r < members; ++r) {  // members alternate as replicas do
-    of_start[starts_hot(task.spec.start, static_cast<std::uint32_t>(r))].push_back(r);
+    by_start[starts_hot(task.spec.start, static_cast<std::uint32_t>(r))].push_back(r);
   }
-  return of_start;
+  return by_start;
 }
 
 std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
                            const IntSeries& magnetisations, Value tau, double dropped,
-                           bool travelled) {
+                           bool made_round_trips) {
   const bool known = std::isfinite(tau.error);
   if (known && dropped >= kFarTaus * tau.value) return "";
   const Eigen::Index times = bond_sums.rows(), replicas = bond_sums.cols();
   if (replicas < static_cast<Eigen::Index>(kMinGroup) || times < 1) return "";
-  const auto of_start = replicas_by_start(task);
+  const auto by_start = replicas_by_start(task);
   const Eigen::ArrayXXd means = replica_means(task, bond_sums, magnetisations, 0, times);
   const double min_deviation = times < kFewTimes ? kMacroscopic : 0;
-  const bool both = of_start[0].size() >= kMinGroup && of_start[1].size() >= kMinGroup;
+  const bool both = by_start[0].size() >= kMinGroup && by_start[1].size() >= kMinGroup;
   const auto spreads_apart = [&](Eigen::Index o) {
     RealSeries series, m;
     task.units.per_site(bond_sums.cast<double>(), magnetisations.cast<double>(), series, m);
@@ -86,7 +86,7 @@ std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
     double spread[2];
     for (const std::size_t hot : {0, 1}) {
       std::vector<double> values;
-      for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
+      for (const Eigen::Index r : by_start[hot]) values.push_back(means(r, o));
       spread[hot] = mean_and_error(values).error * std::sqrt(static_cast<double>(values.size()));
     }
     const double within = std::sqrt((series.rowwise() - means.col(o).transpose()).square().mean());
@@ -126,7 +126,7 @@ std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
           "other start",
           symbol, kFrozenSpread);
     }
-    if (const auto count = travelled ? 0 : far_off(o); count > 0) {
+    if (const auto count = made_round_trips ? 0 : far_off(o); count > 0) {
       return fmt::format(
           "{} of {} of {} replicas is more than {:.0f} standard deviations from the median", symbol,
           count, replicas, kFarOff);
@@ -135,7 +135,7 @@ std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
   return "";
 }
 
-bool travelled_before(const MeasuredTask& task, double dropped) {
+bool round_trips_before(const MeasuredTask& task, double dropped) {
   const auto exchange = exchange_result(task);
   return exchange && exchange->trips_per_1000 * dropped >= 1000;
 }
@@ -160,10 +160,10 @@ std::vector<AffectedTemperature> affected_temperatures(std::span<const double> t
 HotColdDifference hot_cold_difference(const MeasuredTask& task, std::uint64_t first,
                                       std::uint64_t count) {
   const auto begin = static_cast<Eigen::Index>(first), length = static_cast<Eigen::Index>(count);
-  const auto of_start = replicas_by_start(task, task.dependence);
+  const auto by_start = replicas_by_start(task, task.dependence);
   HotColdDifference halves;
-  if (of_start[0].size() < 2 || of_start[1].size() < 2 || count == 0) return halves;
-  halves.dof = static_cast<double>(of_start[0].size() + of_start[1].size() - 2);
+  if (by_start[0].size() < 2 || by_start[1].size() < 2 || count == 0) return halves;
+  halves.dof = static_cast<double>(by_start[0].size() + by_start[1].size() - 2);
   const auto temperatures = static_cast<Eigen::Index>(task.data.temperature.size());
   const Eigen::Index compared = compared_observables(task.in_field);
   halves.difference.resize(temperatures, compared);
@@ -178,19 +178,19 @@ HotColdDifference hot_cold_difference(const MeasuredTask& task, std::uint64_t fi
     const Eigen::Array4d steps =
         steps_of(task.units, means.col(1).mean(), static_cast<double>(count));
     for (Eigen::Index o = 0; o < compared; ++o) {
-      Value of[2];
+      Value mean[2];
       for (const std::size_t hot : {0, 1}) {
         std::vector<double> values;
-        for (const Eigen::Index r : of_start[hot]) values.push_back(means(r, o));
-        of[hot] = mean_and_error(values);
+        for (const Eigen::Index r : by_start[hot]) values.push_back(means(r, o));
+        mean[hot] = mean_and_error(values);
       }
-      halves.difference(t, o) = of[1].value - of[0].value;
+      halves.difference(t, o) = mean[1].value - mean[0].value;
       // The averages of a few replicas may be equal by chance, because they are multiples of a
       // step. Their spread is then 0 though the variance is not: add that of rounding, step^2/12.
-      halves.variance(t, o) = of[0].error * of[0].error + of[1].error * of[1].error +
+      halves.variance(t, o) = mean[0].error * mean[0].error + mean[1].error * mean[1].error +
                               steps(o) * steps(o) / 12 *
-                                  (1 / static_cast<double>(of_start[0].size()) +
-                                   1 / static_cast<double>(of_start[1].size()));
+                                  (1 / static_cast<double>(by_start[0].size()) +
+                                   1 / static_cast<double>(by_start[1].size()));
     }
   }
   return halves;
@@ -204,15 +204,15 @@ HotColdDifference at_temperature(const HotColdDifference& halves, Eigen::Index t
 HotColdTest compare_halves(std::span<const HotColdDifference> graphs, double level) {
   HotColdTest result;
   result.level = level;
-  double smallest = 1;                // p-value so far
-  double largest_z = -1, of_dof = 0;  // |z| and dof of the last p-value computed
+  double smallest = 1;                          // p-value so far
+  double largest_z = -1, dof_of_largest_z = 0;  // |z| and dof of the last p-value computed
   const auto compare = [&](double difference, double variance, double dof, Eigen::Index o) {
     ++result.checks;
     const double z = variance > 0 ? difference / std::sqrt(variance) : difference == 0 ? 0 : 1e9;
     // A smaller |z| at the same dof has a larger p-value, which costs microseconds to compute.
-    if (dof == of_dof && std::abs(z) <= largest_z) return;
+    if (dof == dof_of_largest_z && std::abs(z) <= largest_z) return;
     largest_z = std::abs(z);
-    of_dof = dof;
+    dof_of_largest_z = dof;
     const double chance = student_two_sided(z, dof);
     if (chance > smallest || (chance == smallest && std::abs(z) <= std::abs(result.worst_z)))
       return;

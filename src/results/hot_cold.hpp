@@ -71,19 +71,20 @@ inline constexpr std::size_t kMinGroup = 8;
 //     cycles. Small systems make short excursions in equilibrium; near T = 0, where almost all
 //     averages are equal, an excited spin in a single measurement is as far off.
 //
-// The second is not tested if `travelled` (travelled_before()): at low temperatures of glasses,
-// replica exchange moves configurations into and out of rare valleys, so an outlier is not stuck.
+// The second is not tested if `made_round_trips` (round_trips_before()): at low temperatures of
+// glasses, replica exchange moves configurations into and out of rare valleys, so an outlier is not
+// stuck.
 //
 // In equilibrium, the standard deviations of 8 + 8 normal averages differ by a factor of 10 with
 // probability 4e-6; that one of 32 lies 25 robust standard deviations off is far less probable.
 std::string stuck_replicas(const MeasuredTask& task, const IntSeries& bond_sums,
                            const IntSeries& magnetisations, Value tau, double dropped,
-                           bool travelled);
+                           bool made_round_trips);
 
 // Whether, at the rate of the round trips that replica exchange made in the task, each
 // configuration made one or more of them in the `dropped` cycles before the first measurement.
 // False without exchange.
-bool travelled_before(const MeasuredTask& task, double dropped);
+bool round_trips_before(const MeasuredTask& task, double dropped);
 
 // With replica exchange, a temperature that is not in equilibrium affects others. Colder ones reach
 // equilibrium only by way of it, and the next warmer one receives its spins in every cycle. Returns

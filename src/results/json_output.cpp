@@ -72,7 +72,7 @@ std::string printed(const std::optional<Value>& v) {
   return v && std::isfinite(v->value) ? format_value(*v) : "-";
 }
 
-Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
+Json graph_json(const GraphRecord& graph) {
   Json json;
   const bool lattice = !graph.extents.empty();
   json["dim"] = lattice ? Json(graph.extents.size()) : Json(nullptr);
@@ -84,7 +84,7 @@ Json graph_json(const GraphRecord& graph, std::uint64_t rewired) {
   json["sites"] = graph.sites;
   json["bonds"] = graph.bonds;
   json["modified"] = lattice ? Json(graph.modified) : Json(nullptr);
-  json["rewired"] = lattice ? Json(rewired) : Json(nullptr);
+  json["rewired"] = lattice ? Json(graph.rewired()) : Json(nullptr);
   return json;
 }
 

@@ -42,7 +42,7 @@ Json value_json(Value v);
 std::string printed(const std::optional<Value>& v);
 // The "graph" object of src/store/FORMATS.md. Numbers that an imported graph does not have are
 // null.
-Json graph_json(const GraphRecord& graph, std::uint64_t rewired);
+Json graph_json(const GraphRecord& graph);
 // A rule for people: "rewire", or "rewire with parity any" for the name "rewire-any" of files.
 std::string rule_text(std::string_view name);
 // "2D 64x64, p = 0.01, rewire, graph seed 1", or the file of an imported graph.

@@ -42,8 +42,8 @@ void keep_first(TaskData& task, std::uint64_t measurements) {
 
 namespace {
 
-struct TemperaturePlace {
-  std::size_t task = 0, number = 0;
+struct TemperatureIndex {
+  std::size_t task = 0, temperature = 0;
 };
 
 template <class T>
@@ -51,21 +51,21 @@ using SeriesOfTasks = std::vector<const Series<T>*>;
 
 // Joins one column of all tasks at some of their temperatures; empty if any task lacks the column.
 template <class T>
-Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperaturePlace>& places) {
-  const std::size_t each = series.front()->replicas();
-  Series<T> all(places.size(), each);
-  std::size_t time = series[places.front().task]->time();
-  for (const TemperaturePlace& place : places) {
-    time = std::min(time, series[place.task]->time());
+Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperatureIndex>& indices) {
+  const std::size_t replicas = series.front()->replicas();
+  Series<T> all(indices.size(), replicas);
+  std::size_t time = series[indices.front().task]->time();
+  for (const TemperatureIndex& index : indices) {
+    time = std::min(time, series[index.task]->time());
   }
   all.reserve(time);
-  std::vector<T> row(places.size() * each);
+  std::vector<T> row(indices.size() * replicas);
   for (std::size_t t = 0; t < time; ++t) {
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      series[places[k].task]
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      series[indices[k].task]
           ->measurement(t)
-          .subspan(places[k].number * each, each)
-          .copy_to(row.data() + k * each);
+          .subspan(indices[k].temperature * replicas, replicas)
+          .copy_to(row.data() + k * replicas);
     }
     all.append(row);
   }
@@ -75,13 +75,13 @@ Series<T> joined(const SeriesOfTasks<T>& series, const std::vector<TemperaturePl
 }  // namespace
 
 TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>& temperatures) {
-  std::vector<TemperaturePlace> places;
+  std::vector<TemperatureIndex> indices;
   for (const double t : temperatures) {
     for (std::size_t k = 0; k < tasks.size(); ++k) {
       const auto& own = tasks[k].temperature;
       const auto found = std::find(own.begin(), own.end(), t);
       if (found != own.end()) {
-        places.push_back({k, static_cast<std::size_t>(found - own.begin())});
+        indices.push_back({k, static_cast<std::size_t>(found - own.begin())});
       }
     }
   }
@@ -97,7 +97,7 @@ TaskData at_temperatures(std::vector<TaskData> tasks, const std::vector<double>&
                     columns, task);
   }
   for_each_column(
-      [&](const ColumnInfo&, auto& series, const auto& list) { series = joined(list, places); },
+      [&](const ColumnInfo&, auto& series, const auto& list) { series = joined(list, indices); },
       all, columns);
   return all;
 }

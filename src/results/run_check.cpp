@@ -64,9 +64,9 @@ class TemperatureChecks {
         magnetisations_(series_at(task.data.magnetisation, k)),
         few_(few_replicas(task.dependence != ReplicaDependence::none)) {}
 
-  // `halves`: of this temperature. `travelled`: travelled_before() of the first measurement.
-  RunCheck run(const HotColdDifference& halves, bool travelled) {
-    travelled_ = travelled;
+  // `halves`: of this temperature. `made_round_trips`: round_trips_before() the first measurement.
+  RunCheck run(const HotColdDifference& halves, bool made_round_trips) {
+    made_round_trips_ = made_round_trips;
     check_.halves = compare_halves(std::span(&halves, 1), level_);
     compares_ = check_.halves.checks > 0 && enough_replicas();
     reject_if({&TemperatureChecks::halves_differ, &TemperatureChecks::stuck,
@@ -132,8 +132,8 @@ class TemperatureChecks {
   }
 
   std::optional<RunReason> stuck() {
-    const std::string how =
-        stuck_replicas(task_, bond_sums_, magnetisations_, tau_, task_.discarded, travelled_);
+    const std::string how = stuck_replicas(task_, bond_sums_, magnetisations_, tau_,
+                                           task_.discarded, made_round_trips_);
     if (how.empty()) return {};
     return RunReason{fmt::format("{}some replicas are stuck ({}), and tau is {}", kNotInEquilibrium,
                                  how, tau_text(tau_)),
@@ -187,10 +187,10 @@ class TemperatureChecks {
   std::optional<RunReason> starts_too_early() {
     const double likely = tau_is_known() ? tau_.value : kUnknownTaus * length();
     if (compares_ || !(task_.discarded < kStartTaus * likely)) return {};
-    const auto of_start = replicas_by_start(task_);
-    const bool alike = of_start[0].empty() || of_start[1].empty();
+    const auto by_start = replicas_by_start(task_);
+    const bool alike = by_start[0].empty() || by_start[1].empty();
     const std::string_view began = task_.spec.start == Start::given ? "from given spins"
-                                   : of_start[0].empty()            ? "hot"
+                                   : by_start[0].empty()            ? "hot"
                                                                     : "cold";
     return RunReason{
         fmt::format("nothing shows that this is equilibrium: {}, and {} cycles before the first "
@@ -306,7 +306,7 @@ class TemperatureChecks {
   IntSeries bond_sums_, magnetisations_;
   int few_;
   Value tau_ = result_.longest_tau;
-  bool travelled_ = false;
+  bool made_round_trips_ = false;
   bool compares_ = false;  // hot and cold starts of enough replicas
   Drift drift_;
   RunCheck check_;
@@ -349,10 +349,11 @@ CheckedRun checked_run(const MeasuredTask& task, const SettingNames& names) {
   run.results = results_of(task);
   const double level = kEquilibriumLevel / static_cast<double>(run.results.size());
   const HotColdDifference halves = hot_cold_difference(task, 0, task.data.bond_sum.time());
-  const bool travelled = travelled_before(task, task.discarded);
+  const bool made_round_trips = round_trips_before(task, task.discarded);
   for (std::size_t k = 0; k < run.results.size(); ++k) {
-    run.checks.push_back(TemperatureChecks(task, run.results[k], k, level, names)
-                             .run(at_temperature(halves, static_cast<Eigen::Index>(k)), travelled));
+    run.checks.push_back(
+        TemperatureChecks(task, run.results[k], k, level, names)
+            .run(at_temperature(halves, static_cast<Eigen::Index>(k)), made_round_trips));
   }
   if (task.spec.schedule.exchange) reject_affected(run, Advice(task, names));
   if (const auto exchange = exchange_result(task); exchange && exchange->round_trips == 0) {

@@ -45,7 +45,7 @@ Eigen::Index block_count(Eigen::Index replicas, Eigen::Index times, double tau) 
 }
 
 // The error is unknown if all measurements are equal.
-Value unless_alike(Value v) {
+Value unknown_error_if_constant(Value v) {
   constexpr double rounding = 1e-13;
   return {v.value, v.error > rounding * std::abs(v.value) ? v.error : kNaN};
 }
@@ -80,7 +80,7 @@ TemperatureResult result_at(const MeasuredTask& task, std::size_t k) {
     if (!group.is_measured(task)) continue;
     const std::vector<Value> values = group.values(task, k, parts);
     for (std::size_t o = 0; o < values.size(); ++o) {
-      result.values[group.observables[o].name] = unless_alike(values[o]);
+      result.values[group.observables[o].name] = unknown_error_if_constant(values[o]);
     }
   }
   return result;

@@ -13,6 +13,7 @@
 #include "analysis/series/observables.hpp"
 #include "analysis/series/overlaps.hpp"
 #include "analysis/series/statistics.hpp"
+#include "src/base/constants.hpp"
 #include "src/results/measured_task.hpp"
 
 namespace rewise {
@@ -43,7 +44,11 @@ struct TemperatureResult {
   // replicas. Errors are too small unless the blocks are several tau_int long.
   std::uint64_t block_length = 0;
 
-  Value of(std::string_view name) const { return values.at(name); }
+  // NaN for an observable that was not measured at this temperature.
+  Value estimate(std::string_view name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? Value{kNaN, kNaN} : found->second;
+  }
 };
 
 // The statistics of replica exchange in a task.

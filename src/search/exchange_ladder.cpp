@@ -80,7 +80,8 @@ std::vector<double> exchange_temperatures(
                 fmt::format("stopped by {} during the temperature scan, after {}; nothing was kept",
                             run.stop.reason(), result.message));
   }
-  return exchange_ladder(range, {scan.temperatures, {reduce(scan, std::move(result.data), {})}},
+  return exchange_ladder(range,
+                         {scan.temperatures, {graph_sample(scan, std::move(result.data), {})}},
                          site_count(spec));
 }
 

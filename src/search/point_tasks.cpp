@@ -157,7 +157,7 @@ std::vector<ScanResult> PointTasks::scan(std::span<const ScanJob> jobs, double l
   run(tasks, [&](std::size_t index, TaskData&& data) {
     progress_.count(++done, tasks.size(), part_);
     results[index / kScanGraphs].graphs[index % kScanGraphs] =
-        reduce(tasks[index].spec, std::move(data), {});
+        graph_sample(tasks[index].spec, std::move(data), {});
   });
   return results;
 }
@@ -302,8 +302,10 @@ void PointTasks::fill_once(std::span<const SizeJob> jobs) {
       size.single = results_of(counted);
     }
     samples.graphs[one.graph] =
-        reduce(tasks[index].spec, std::move(data), samples.grid, config().target_error.has_value(),
-               plan.discard, samples.energies ? &*samples.energies : nullptr);
+        graph_sample(tasks[index].spec, std::move(data), samples.grid,
+                     {.thermal_noise = config().target_error.has_value(),
+                      .discard = plan.discard,
+                      .energies = samples.energies ? &*samples.energies : nullptr});
   });
 }
 

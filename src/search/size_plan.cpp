@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/scaling/extrapolation.hpp"
+#include "analysis/scaling/regular_lattice.hpp"
 #include "src/base/error.hpp"
 #include "src/base/round_to_digits.hpp"
 #include "src/search/known_tc.hpp"
@@ -38,10 +39,7 @@ double bethe_tc(double b, std::uint32_t q) {
 
 // Tc of the regular lattice, the lower end of the search. Rounded, because temperatures of studies
 // with a fixed `equilibrate` derive from these digits.
-double regular_tc(int dim) {
-  constexpr double tc[] = {0, 0.0, 2.269, 4.512, 6.68};
-  return tc[dim];
-}
+double regular_tc(int dim) { return round_to_digits(regular_lattice(dim).tc().value, 4); }
 
 }  // namespace
 
@@ -60,11 +58,12 @@ TemperatureRange likely_range(const StudyConfig& config, double p) {
   const TemperatureRange all = scan_range(config, p);
   const int dim = config.dim();
   if (p <= 0 || dim < 2 || config.model.is_potts()) return all;
-  // Amplitude and exponent of chi above Tc: square lattice (exact), cubic lattice, mean field.
-  constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1}, gamma[] = {0, 0, 1.75, 1.237, 1};
+  // Rough values: temperatures of studies derive from these digits, too.
+  constexpr double amplitude[] = {0, 0, 0.9625, 1.06, 1};  // of chi above Tc
+  const double gamma = round_to_digits(regular_lattice(dim).gamma, 4);
   const double tc = regular_tc(dim);
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
-  const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma[dim]);
+  const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma);
   const double removed = base_rule(config.rule) == Rule::add ? 0 : 1.3 * p * tc;
   double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift);
   const double high = tc + 2 * shift;
@@ -100,7 +99,7 @@ SizePlan scan_plan(SizePlan plan, TemperatureRange range, double sites) {
 double half_window(double centre, int dim, double p, double sites, std::uint32_t q) {
   // The window covers about half of the range of (T - Tc)/Tc N^y in which U falls from almost 2/3
   // to almost 0.
-  double y = p == 0 && dim == 3 ? 1 / (0.629912 * 3) : 0.5;
+  double y = p == 0 && dim == 3 ? regular_exponents(dim).y : 0.5;
   if (p == 0 && dim == 2 && (q == 3 || q == 4)) y = potts_exponents(dim, static_cast<int>(q)).y;
   return 1.3 * centre * std::pow(sites, -y);
 }

@@ -115,9 +115,9 @@ def tsg(name):
         q = p - p * p / 4
         curves = {}
         for edge in sorted({row["edge"] for row in rows if row["p"] == p}):
-            of = [row for row in rows if (row["p"], row["edge"]) == (p, edge)]
-            if len(of) == 3 and edge < 200:
-                curves[edge] = [np.array([row[k] for row in of])
+            edge_rows = [row for row in rows if (row["p"], row["edge"]) == (p, edge)]
+            if len(edge_rows) == 3 and edge < 200:
+                curves[edge] = [np.array([row[k] for row in edge_rows])
                                 for k in ("temperature", "binder", "binder_error")]
         pairs = [(a, b) for a in curves for b in curves if a < b]
         found = {pair: crossing_with_error(curves, *pair) for pair in pairs}
@@ -135,13 +135,13 @@ def tsg(name):
         print(f"   T_dil by the expansion: {series:.5f}, crossings less expansion "
               f"{(best - series) / error:+.1f} errors")
         if p in SLOPE:
-            of = [row for row in rows if row["p"] == p and math.isfinite(row["ln_lambda"])]
-            for row in of:
+            measured = [row for row in rows if row["p"] == p and math.isfinite(row["ln_lambda"])]
+            for row in measured:
                 print(f"   L = {row['edge']:.0f}, T = {row['temperature']:.4f}: ln t "
                       f"{math.log(row['temperature'] / best - 1):.3f}, ln lambda "
                       f"{row['ln_lambda']:.4f}({row['ln_lambda_error']:.4f})")
-            of = [row for row in of if row["edge"] == 256]  # the largest in equilibrium
-            low = min(of, key=lambda row: row["temperature"])
+            measured = [row for row in measured if row["edge"] == 256]  # the largest in equilibrium
+            low = min(measured, key=lambda row: row["temperature"])
             t = low["temperature"] / best - 1
 
             def shift(at, slope=SLOPE[p], ln_lambda=low["ln_lambda"]):

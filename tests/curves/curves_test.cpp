@@ -239,13 +239,13 @@ TEST_CASE("decorrelate with exchange: chosen temperatures, round trips, refusals
       place.run(glass + "--schedule 2:0 --temperature 1.2,2 --exchange --json --device cpu"));
   const json& values = all["metrics"][0]["values"];
   for (const char* name : {"e", "abs_m", "m2", "q2"}) {
-    const auto of = [&](const char* unit) {
+    const auto tau = [&](const char* unit) {
       const json& bound = values.value(fmt::format("tau_{}_above_{}", name, unit), json());
       return (bound.is_null() ? values.at(fmt::format("tau_{}_{}", name, unit)) : bound)
           .at("value")
           .get<double>();
     };
-    CHECK(of("steps") == Approx(2 * of("cycles")));
+    CHECK(tau("steps") == Approx(2 * tau("cycles")));
   }
   std::istringstream text(found.out);
   for (std::string one; std::getline(text, one);) CHECK(one.size() <= 100);

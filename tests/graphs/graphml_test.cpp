@@ -118,9 +118,9 @@ TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name"
                    "</edge></graph></graphml>");
     });
   };
-  const auto key = [](const std::string& id, const std::string& of, const std::string& name,
+  const auto key = [](const std::string& id, const std::string& object, const std::string& name,
                       const std::string& type, const std::string& inside = "") {
-    return "<key id=\"" + id + "\" for=\"" + of + "\" attr.name=\"" + name + "\" attr.type=\"" +
+    return "<key id=\"" + id + "\" for=\"" + object + "\" attr.name=\"" + name + "\" attr.type=\"" +
            type + "\">" + inside + "</key>";
   };
   const auto data = [](const std::string& id, const std::string& value) {
@@ -159,12 +159,12 @@ TEST_CASE("couplings, fields and unknown numbers in GraphML are refused by name"
 
 TEST_CASE("numbers in GraphML are refused for any declared type, unless ignored") {
   const auto text = [](const std::string& type, const std::string& value,
-                       const std::string& of = "edge", const std::string& name = "rank") {
-    return "<graphml>\n<key id=\"d0\" for=\"" + of + "\" attr.name=\"" + name + "\"" + type + "/>" +
-           "<graph edgedefault=\"undirected\">" +
-           (of == "graph" ? "<data key=\"d0\">" + value + "</data>" : "") + kNodes +
+                       const std::string& object = "edge", const std::string& name = "rank") {
+    return "<graphml>\n<key id=\"d0\" for=\"" + object + "\" attr.name=\"" + name + "\"" + type +
+           "/>" + "<graph edgedefault=\"undirected\">" +
+           (object == "graph" ? "<data key=\"d0\">" + value + "</data>" : "") + kNodes +
            "<edge source=\"a\" target=\"b\">" +
-           (of == "edge" ? "<data key=\"d0\">" + value + "</data>" : "") + "</edge>" + kTail;
+           (object == "edge" ? "<data key=\"d0\">" + value + "</data>" : "") + "</edge>" + kTail;
   };
   for (const char* type : {"int", "integer", "short", "long", "float", "double", "decimal",
                            "string", "boolean", "xs:int", "vector_double", "python::object", ""}) {
@@ -239,8 +239,8 @@ TEST_CASE("keys of GraphML are attributes that may be ignored, even if no elemen
 }
 
 TEST_CASE("an export of Gephi is read if its colours and statistics are ignored") {
-  const auto key = [](const std::string& id, const std::string& of, const std::string& type) {
-    return "<key attr.name=\"" + id + "\" attr.type=\"" + type + "\" for=\"" + of + "\" id=\"" +
+  const auto key = [](const std::string& id, const std::string& object, const std::string& type) {
+    return "<key attr.name=\"" + id + "\" attr.type=\"" + type + "\" for=\"" + object + "\" id=\"" +
            id + "\"/>";
   };
   const std::string text =

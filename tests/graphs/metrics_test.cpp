@@ -100,9 +100,9 @@ void check_against_brute_force(const Graph& graph) {
     largest = std::max(largest, size);
     clustering += squares_by_definition(u, d) / n;
     triangles += triangles_by_definition(u, d) / n;
-    CHECK(counter.of(static_cast<Site>(u)).triangles ==
+    CHECK(counter.at(static_cast<Site>(u)).triangles ==
           Approx(triangles_by_definition(u, d)).margin(1e-12));
-    CHECK(counter.of(static_cast<Site>(u)).squares ==
+    CHECK(counter.at(static_cast<Site>(u)).squares ==
           Approx(squares_by_definition(u, d)).margin(1e-12));
   }
   CHECK(metrics.components == components.size());

@@ -74,7 +74,7 @@ class Curves(InFolder):
 
     def test_only_and_labels(self):
         curves = self.table("energy_hot")
-        self.assertEqual(len(plot_curves.chosen(curves, "schedule=1:1|0:1")), 1)
+        self.assertEqual(len(plot_curves.curves_with_keys(curves, "schedule=1:1|0:1")), 1)
         self.assertEqual(plot_curves.labels(curves), ["1:0", "1:1"])
         curves[1]["keys"]["temperature"] = "3"
         self.assertEqual(plot_curves.labels(curves)[0], "$T = 2.269185$, 1:0")
@@ -100,7 +100,7 @@ class Curves(InFolder):
                        for k, y in enumerate(runs)]}
         panel = {"table": "t", "x": "steps", "y": "y", "lines": "only"}
         figure = plot_curves.compose([panel], lambda _: table)
-        plot_curves.style.give_legends_room(figure)
+        plot_curves.style.make_room_for_legends(figure)
         axes = drawn(figure)[0]
         self.assertFalse(plot_curves.style.covers_data(axes.get_legend(), axes))
         self.assertGreater(axes.get_ylim()[1], 1.2)
@@ -137,7 +137,7 @@ class Curves(InFolder):
         axes = self.panel_of([{"label": "Tc", "source": "fig. 8", "x": [2.4]},
                               {"label": "bfs", "source": "sec. II", "y": [13.4]},
                               {"label": "slope 2", "source": "fig. 6", "slope": 2.0}])
-        grey = [line for line in axes.lines if line.get_color() == plot_curves.style.THEIRS]
+        grey = [line for line in axes.lines if line.get_color() == plot_curves.style.PAPER_COLOUR]
         self.assertEqual(list(grey[0].get_xdata()), [2.4, 2.4])
         self.assertEqual(list(grey[1].get_ydata()), [13.4, 13.4])
         x, y = grey[2].get_data()
@@ -178,9 +178,9 @@ class Curves(InFolder):
                    "columns": {"steps": [1.0, 2.0], "rho": [0.5, 0.1 + k / 100]}}
                   for k in range(9) for schedule in ("1:0", "1:1")]
         panel = {"table": "t", "x": "steps", "y": "rho"}
-        parts = plot_curves.split(panel, {"t": curves})
+        parts = plot_curves.split_by_schedule(panel, {"t": curves})
         self.assertEqual([part["title"] for part in parts], ["1:0", "1:1"])
-        self.assertEqual(plot_curves.split(panel, {"t": curves[:6]}), [panel])
+        self.assertEqual(plot_curves.split_by_schedule(panel, {"t": curves[:6]}), [panel])
         figure = plot_curves.compose(parts, lambda _: {"t": curves})
         self.addCleanup(plot_curves.style.plt.close, figure)
         scales = [axes for axes in figure.axes if "temperature" in axes.get_ylabel()]
@@ -191,7 +191,8 @@ class Curves(InFolder):
 
     def test_many_curves_differ_in_colour_or_line(self):
         curves = [{"keys": {"schedule": f"{k}:1"}, "columns": {}} for k in range(20)]
-        seen = {(look["color"], str(look["linestyle"])) for look in plot_curves.looks(curves)}
+        seen = {(curve_style["color"], str(curve_style["linestyle"]))
+                for curve_style in plot_curves.curve_styles(curves)}
         self.assertEqual(len(seen), 20)
 
     def test_names_of_ticks_do_not_touch(self):

@@ -59,10 +59,11 @@ class Rule(unittest.TestCase):
                 ({"couplings": "pm", "field": "0.1"}, 0.1, "rewire", ""),
                 ({"couplings": "pm", "field_random": "pm"}, 0.1, "rewire", ""),
                 ({"couplings": "file"}, 0.0, "imported", ANY)):
-            self.assertEqual(plot_overlaps.meaning(words, p, rule), expected, (words, p, rule))
+            self.assertEqual(plot_overlaps.overlap_order(words, p, rule), expected,
+                             (words, p, rule))
 
     def test_the_text_of_a_model(self):
-        words = plot_overlaps.words_of(PM | {"on": "shortcuts", "coupling_seed": 3})
+        words = plot_overlaps.model_words(PM | {"on": "shortcuts", "coupling_seed": 3})
         self.assertEqual(plot_overlaps.model_text("ising", 3, words),
                          "3D Ising, couplings = pm, on = shortcuts,\ncoupling_seed = 3")
         words = {"couplings": "antiferromagnet", "on": "shortcuts"}
@@ -285,7 +286,7 @@ class Run(InFolder):
 
     def test_the_meaning_of_overlaps_depends_on_the_couplings_of_the_task(self):
         def meaning(**how):
-            return plot_overlaps.meaning_of_task(self.task(**how))
+            return plot_overlaps.overlap_order_of_task(self.task(**how))
 
         file = {"sampling.couplings": "file"}
         self.assertEqual(meaning(), GLASS)
@@ -295,7 +296,7 @@ class Run(InFolder):
         self.assertEqual(meaning(configuration=file, weight=[1, 2]), "")
         self.assertEqual(meaning(configuration=file, weight=[1, -1], field=[0, 0.1]), "")
         plain = files.read_task(synthetic.write_task(self.folder / "t.h5"))
-        self.assertEqual(plot_overlaps.meaning_of_task(plain), "")
+        self.assertEqual(plot_overlaps.overlap_order_of_task(plain), "")
         self.assertEqual(plot_task.title(plain), "$L = 32$, $p = 0.01$, 'rewire'")
 
 

@@ -191,7 +191,7 @@ class Tuning(InFolder):
 
     def test_schedules_are_sorted_by_their_fraction_of_cluster_updates(self):
         names = [files.schedule_label(c) for c in
-                 sorted(tuning()["settings"][0]["candidates"], key=plot_tune.share)]
+                 sorted(tuning()["settings"][0]["candidates"], key=plot_tune.schedule_order)]
         self.assertEqual(names, ["1:0", "1:1", "1:4", "1:1024", "0:1", "swendsen-wang/0:1"])
 
     def test_the_map_frames_the_best_and_leaves_unmeasured_cells_empty(self):
@@ -218,7 +218,7 @@ class Tuning(InFolder):
             setting["candidates"].append(dict(setting["candidates"][1], schedule="4:0"))
         self.assertIn("$T = 0.8", plot_tune.setting_name(setting))
         names = [files.schedule_label(c)
-                 for c in sorted(setting["candidates"], key=plot_tune.share)]
+                 for c in sorted(setting["candidates"], key=plot_tune.schedule_order)]
         self.assertEqual(names[:4], ["1:0", "4:0", "16:0", "1:1"])
         status, _, err = self.plot(self.write(value))
         self.assertEqual((status, err), (0, ""))
@@ -262,7 +262,7 @@ class Study(InFolder):
         figure, _ = plot_study.plot_tree(summary["points"][1])
         self.assertIn("L = 32", legend_of(figure.axes[0]))
         plot_style.plt.close(figure)
-        shown = plot_study.by_best(summary)["points"]
+        shown = plot_study.with_best_tc(summary)["points"]
         self.assertEqual(shown[2]["tc"], summary["points"][2]["best"])
         self.assertIsNone(shown[3]["tc"])  # the two methods disagree: no value
 
@@ -618,13 +618,13 @@ class Files(InFolder):
         link.symlink_to(self.folder / "elsewhere")
         with unittest.mock.patch("secrets.token_hex", return_value="0" * 16):
             with self.assertRaises(FileExistsError):
-                files.write_aside(path, b"x")
+                files.write_atomically(path, b"x")
         self.assertFalse(path.exists() or (self.folder / "elsewhere").exists())
         old, young = (self.folder / f".a[1].png.{digit * 16}.tmp" for digit in "12")
         for leftover in (old, young):
             leftover.write_bytes(b"half")
         os.utime(old, (1, 1))
-        files.write_aside(path, b"x")
+        files.write_atomically(path, b"x")
         self.assertEqual(path.read_bytes(), b"x")
         self.assertFalse(old.exists())
         self.assertTrue(young.exists())  # another process may be writing it
@@ -754,7 +754,7 @@ def potts_point(inside=True):
 class Peaks(unittest.TestCase):
     def test_every_figure_with_and_without_a_result(self):
         for point in (potts_point(), potts_point(inside=False)):
-            self.assertTrue(plot_peaks.by_peaks(point))
+            self.assertTrue(plot_peaks.has_peaks(point))
             names = []
             for job in plot_peaks.jobs(point):
                 figure, name = job()

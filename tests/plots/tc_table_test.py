@@ -6,16 +6,19 @@ import io
 import json
 import math
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
 import unittest.mock
 
+import numpy as np
+
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "experiments" / "results"
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "analysis")]
 
-from rewise import plain_lattice  # noqa: E402
+from rewise import plain_lattice, published  # noqa: E402
 from rewise.plots import tc_table, transition_table  # noqa: E402
 
 
@@ -38,6 +41,22 @@ SECOND = study(2, "rewire", {0.01: (None, None, 2.1, 1e-4), 1.0: (None, None, No
 THIRD = study(3, "add", {0.1: (4.9, 1e-3, 4.903, 1e-3)}, tc0=4.5)
 
 
+class Published(unittest.TestCase):
+    def test_values_are_those_of_the_program(self):
+        header = HERE.parents[1] / "analysis" / "scaling" / "regular_lattice.hpp"
+        lattices = re.findall(r"RegularLattice \w+\{(.*?)\};", header.read_text(encoding="utf-8"),
+                              re.DOTALL)
+        self.assertEqual(len(lattices), 5)  # of zero to four dimensions
+        for member, values in (("beta_c", published.BETA_C), ("gamma", published.GAMMA),
+                               ("eta", published.ETA), ("glass_eta", published.GLASS_ETA),
+                               ("susceptibility", published.SUSCEPTIBILITY)):
+            for dim, value in values.items():
+                with self.subTest(member=member, dim=dim):
+                    text = re.search(rf"\.{member} = (\{{.*?\}}|[^,\n]+)", lattices[dim])[1]
+                    self.assertTrue(np.allclose([float(x) for x in text.strip("{}").split(",")],
+                                                value, rtol=1e-7, atol=0))
+
+
 class PlainLattice(unittest.TestCase):
     def test_quantities_of_the_square_lattice(self):
         square = plain_lattice.plain_lattice(2)
@@ -48,7 +67,7 @@ class PlainLattice(unittest.TestCase):
         # The critical amplitude, and what coefficients beyond the singular terms leave.
         t = 1e-6
         self.assertAlmostEqual(square.susceptibility(square.beta_c * (1 - t)) * t**1.75,
-                               plain_lattice.AMPLITUDE, places=5)
+                               published.SUSCEPTIBILITY[2], places=5)
         for n in range(12, len(plain_lattice.SERIES[2])):
             self.assertLess(abs(square.rest[n]) * n**2, 0.3)
 
@@ -67,13 +86,12 @@ class PlainLattice(unittest.TestCase):
         for dim, first in ((3, 13), (4, 11)):
             for rest in plain_lattice.plain_lattice(dim).x.rest[first:]:
                 self.assertLess(abs(rest), 3e-6)
-        # The amplitude and the bond energy of tc_table, from other sources.
+        # The amplitude and the bond energy, from other sources.
         cubic = plain_lattice.plain_lattice(3)
-        tc, gamma, amplitude, bond = tc_table.REGULAR[3]
         at = cubic.beta_c * (1 - 1e-9)
-        self.assertAlmostEqual(cubic.bond_energy(at), bond, places=3)
-        self.assertAlmostEqual(cubic.susceptibility(at) * 1e-9**gamma, amplitude, places=3)
-        self.assertAlmostEqual(1 / cubic.beta_c, tc, places=6)
+        self.assertAlmostEqual(cubic.bond_energy(at), published.BOND_ENERGY[3], places=3)
+        self.assertAlmostEqual(cubic.susceptibility(at) * 1e-9**published.GAMMA[3],
+                               published.SUSCEPTIBILITY[3], places=3)
         # Simulations of 16^4 sites: 0.17354(6) and 0.15190(4).
         for temperature, energy in ((7.0, 0.17354), (7.6, 0.15190)):
             self.assertAlmostEqual(plain_lattice.plain_lattice(4).bond_energy(1 / temperature),
@@ -84,7 +102,7 @@ class PlainLattice(unittest.TestCase):
         # The values of the table, and crossings, which are independent of the tree condition.
         def is_computed(row):
             return row["dim"] > 1 and (row["rule"] == "add"
-                                       or row["p"] <= plain_lattice.LARGEST[row["dim"]])
+                                       or row["p"] <= plain_lattice.LARGEST_P[row["dim"]])
 
         computed = [row for row in rows if is_computed(row)]
         self.assertEqual({row["dim"] for row in computed if row["p"] == 1e-6}, {2, 3, 4})
@@ -112,7 +130,7 @@ class PlainLattice(unittest.TestCase):
             lattice = plain_lattice.plain_lattice(dim)
             shift = plain_lattice.critical_temperature(rule, 1e-8, lattice) - 1 / lattice.beta_c
             limit = tc_table.limiting_amplitude(dim, rule)
-            self.assertAlmostEqual(shift / 1e-8**(1 / tc_table.REGULAR[dim][1]) / limit, 1,
+            self.assertAlmostEqual(shift / 1e-8**(1 / published.GAMMA[dim]) / limit, 1,
                                    places=places)
 
     def test_a_table_for_tc_table(self):

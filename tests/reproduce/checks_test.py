@@ -230,20 +230,20 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             file, made = pathlib.Path(name) / "a.json", pathlib.Path(name) / "made"
             made.write_text("curves", encoding="utf-8")
-            runs.write_kept(file, ["run", "cpu"], "text", made)
-            self.assertEqual(runs.read_kept(file, ["run", "cpu"], made), "text")
-            self.assertIsNone(runs.read_kept(file, ["run", "cuda"], made))
-            self.assertIsNone(runs.read_kept(file, ["run", "cpu"], file))
-            self.assertIsNone(runs.read_kept(file, ["run", "cpu"], pathlib.Path(name) / "none"))
+            runs.write_stored(file, ["run", "cpu"], "text", made)
+            self.assertEqual(runs.read_stored(file, ["run", "cpu"], made), "text")
+            self.assertIsNone(runs.read_stored(file, ["run", "cuda"], made))
+            self.assertIsNone(runs.read_stored(file, ["run", "cpu"], file))
+            self.assertIsNone(runs.read_stored(file, ["run", "cpu"], pathlib.Path(name) / "none"))
             whole = file.read_text(encoding="utf-8")
             for text in ("", whole[:40], "[1]", "3", '{"digest": 1}', whole.replace("text", "tixt"),
                          '{"parameters": "4 cpu {}", "points": {}}'):
                 file.write_text(text, encoding="utf-8")
-                self.assertIsNone(runs.read_kept(file, ["run", "cpu"], made))
+                self.assertIsNone(runs.read_stored(file, ["run", "cpu"], made))
 
     def test_seeds_are_those_of_the_program(self):
         # XXH3_64bits("1|64x64 0.01 0") >> 1, as derived_seed() of src/study/study.cpp.
-        self.assertEqual(runs.Machine.derived_seed(1, "64x64 0.01 0"), 2665808723287443444)
+        self.assertEqual(runs.CommandRunner.derived_seed(1, "64x64 0.01 0"), 2665808723287443444)
 
     def test_schedules_name_their_updates(self):
         self.assertEqual(runs.split_schedule("1:4"), ("metropolis", "wolff", "1:4"))

@@ -110,7 +110,8 @@ TEST_CASE("improved estimators differ from plain ones only by noise and lower th
     spec.graph = {{12, 12}, 0.1, Rule::rewire, 100 + g};
     spec.seed = 1 + g;
     samples.spec = spec.graph;
-    samples.graphs.push_back(reduce(spec, run_task({spec}, one_thread()).data, samples.grid, true));
+    samples.graphs.push_back(graph_sample(spec, run_task({spec}, one_thread()).data, samples.grid,
+                                          {.thermal_noise = true}));
     REQUIRE(samples.graphs.back().improved.rows() == 3);
   }
   CHECK(controls(samples).names == std::vector<std::string>{"rewired_ends", "sum_k2"});
@@ -138,7 +139,7 @@ TEST_CASE("improved estimators differ from plain ones only by noise and lower th
   CHECK(controls(samples).x.cols() == 2);
   // Wolff updates give no improved estimators.
   spec.cluster = ClusterUpdate::wolff;
-  CHECK(reduce(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
+  CHECK(graph_sample(spec, run_task({spec}, one_thread()).data, samples.grid).improved.rows() == 0);
 }
 
 // The two replicas of a couple have energies that deviate by opposite amounts. If both are in the
@@ -163,7 +164,7 @@ TEST_CASE("with Houdayer moves, the two halves of the replicas share no couple")
         data.bond_sum.append(energy);
         data.magnetisation.append(magnetisation);
       }
-      const GraphSample sample = reduce(spec, data, {}, true);
+      const GraphSample sample = graph_sample(spec, data, {}, {.thermal_noise = true});
       INFO(replicas << " replicas, couple " << first);
       REQUIRE(sample.simulated_thermal_noise.rows() == 1);
       CHECK(std::abs(sample.simulated_thermal_noise(0, kEnergy)) < 1e-12);

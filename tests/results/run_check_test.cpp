@@ -97,9 +97,9 @@ TEST_CASE("a run whose replicas stay in different valleys is refused, with all s
 TEST_CASE("a replica far from all others is stuck, unless replica exchange takes it to and fro") {
   const auto far = [](std::uint32_t r, int) { return r == 3 ? 60.0 : 0.0; };
   TaskData data = made(6, 16, 40, far);
-  const auto stuck = [&](bool travelled) {
+  const auto stuck = [&](bool made_round_trips) {
     return stuck_replicas(data, series_at(data.bond_sum, 0), series_at(data.magnetisation, 0),
-                          Value{0.5, 0.1}, 5, travelled);
+                          Value{0.5, 0.1}, 5, made_round_trips);
   };
   CHECK(stuck(false).find("|m| of 1 of 16 replicas") == 0);
   CHECK(stuck(true) == "");
@@ -122,7 +122,7 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
   CHECK(excited(10, 35).find("e of 1 of 16 replicas") == 0);
   CHECK(excited(0, 3).find("e of 1 of 16 replicas") == 0);
 
-  CHECK(!travelled_before(data, 1e9));  // there is no replica exchange
+  CHECK(!round_trips_before(data, 1e9));  // there is no replica exchange
   data.temperature = {0.5, 2.5};
   data.shape_series();
   // The two configurations of each replica are exchanged after every `period` of 60 measurements.
@@ -138,10 +138,10 @@ TEST_CASE("a replica far from all others is stuck, unless replica exchange takes
     }
   };
   exchanged(60);  // never
-  CHECK(!travelled_before(data, 1e9));
+  CHECK(!round_trips_before(data, 1e9));
   exchanged(3);  // a round trip takes 6 cycles
-  CHECK(travelled_before(data, 10));
-  CHECK(!travelled_before(data, 4));
+  CHECK(round_trips_before(data, 10));
+  CHECK(!round_trips_before(data, 4));
 }
 
 // Some replicas stay in the phase against the field: e, |m| and m^2 do not show it.
@@ -207,7 +207,7 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   coupled.configuration["sampling.houdayer"] = "true";
   const TemperatureResult members = results_of(coupled).front();
   const HotColdDifference of_members = hot_cold_difference(coupled, 0, 60);
-  const Value energy = members.of("energy"), plain = alone.of("energy");
+  const Value energy = members.estimate("energy"), plain = alone.estimate("energy");
   CHECK(energy.value == Approx(plain.value));
   CHECK(energy.error == Approx(plain.error * std::sqrt(31. / 15)));
   CHECK(halves.dof == 30);
@@ -217,8 +217,8 @@ TEST_CASE("with Houdayer moves partners count once in errors and in checks") {
   CHECK(overlap_rows_of(coupled, 0).rows() == 8);
   CHECK(overlap_changes_of(coupled, 0).rows() == 8);
   CHECK(members.values.size() == alone.values.size());
-  CHECK(members.of("overlap_m2").value == Approx(alone.of("overlap_m2").value));
-  CHECK(members.of("overlap_m2").error > alone.of("overlap_m2").error);
+  CHECK(members.estimate("overlap_m2").value == Approx(alone.estimate("overlap_m2").value));
+  CHECK(members.estimate("overlap_m2").error > alone.estimate("overlap_m2").error);
 }
 
 // 300 runs: at most 0.09 rejections are expected (3e-4 per run, for all temperatures), more than 2

@@ -42,7 +42,8 @@ class OneSize {
       if (size_.samples.graphs[g].measurements == size_.plan.measure) continue;
       const TaskSpec spec = plan_task(config_, p(), size_.extents, g, size_.plan, "sweep");
       size_.samples.spec = spec.graph;
-      size_.samples.graphs[g] = reduce(spec, run_task({spec}, run).data, {}, true);
+      size_.samples.graphs[g] =
+          graph_sample(spec, run_task({spec}, run).data, {}, {.thermal_noise = true});
     }
   }
 

@@ -287,7 +287,7 @@ TEST_CASE("C and chi of many graphs with few measurements are exact") {
     for (std::uint32_t g = 0; g < 800; ++g) {
       const TaskSpec spec = plan_task(config, 0, size.extents, g, size.plan, "sweep");
       size.samples.spec = spec.graph;
-      size.samples.graphs.push_back(reduce(spec, run_task({spec}, run).data, {}));
+      size.samples.graphs.push_back(graph_sample(spec, run_task({spec}, run).data, {}));
     }
     return simulated_curves(size);
   };

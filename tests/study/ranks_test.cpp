@@ -62,17 +62,17 @@ TEST_CASE("ranks in the environment variables of mpirun and srun") {
 TEST_CASE("each rank of a node has a GPU and a part of the cores") {
   const DeviceChoice any{{{"cuda:0", 0}}, "auto"}, listed{{{"cuda:2", 2}, {"cuda:3", 3}}, ""};
   const CudaReport report = four_gpus();
-  const auto of = [&](int local, const DeviceChoice& choice, bool named) {
+  const auto device_of = [&](int local, const DeviceChoice& choice, bool named) {
     return share_of({local, 4, local, 4}, choice, named, report).devices.front().name;
   };
-  CHECK(of(0, any, false) == "cuda:0");
-  CHECK(of(1, any, false) == "cuda:2");
-  CHECK(of(2, any, false) == "cuda:3");
-  CHECK(of(3, any, false) == "cuda:0");
-  CHECK(of(0, listed, true) == "cuda:2");
-  CHECK(of(3, listed, true) == "cuda:3");
+  CHECK(device_of(0, any, false) == "cuda:0");
+  CHECK(device_of(1, any, false) == "cuda:2");
+  CHECK(device_of(2, any, false) == "cuda:3");
+  CHECK(device_of(3, any, false) == "cuda:0");
+  CHECK(device_of(0, listed, true) == "cuda:2");
+  CHECK(device_of(3, listed, true) == "cuda:3");
   CHECK(share_of({}, listed, true, report).devices.size() == 2);
-  CHECK(of(2, {{{"cpu", -1}}, ""}, false) == "cpu");
+  CHECK(device_of(2, {{{"cpu", -1}}, ""}, false) == "cpu");
   CHECK(threads_of({0, 4, 0, 4}, 64, 64) == 16);
   CHECK(threads_of({0, 4, 0, 4}, 1, 64) == 1);  // bound to a core by the launcher
   CHECK(threads_of({0, 8, 0, 8}, 2, 2) == 1);

@@ -97,19 +97,19 @@ TEST_CASE("a run stopped before its first measurement says how far the equilibra
   const std::string line =
       "run --size 32 --temperature 2.5 --schedule 1:0 --equilibrate 100000000 --measure 4 "
       "--time-limit 0.2s --device cpu --out t.h5";
-  const std::string of = " of 100000000 cycles to equilibrate";
+  const std::string total = " of 100000000 cycles to equilibrate";
   const Output first = place.run(line);
   INFO(first.err);
   CHECK(first.status == 75);
   CHECK(first.err.find("stopped by the time limit after ") != std::string::npos);
-  CHECK(first.err.find(of + "; a checkpoint was written") != std::string::npos);
+  CHECK(first.err.find(total + "; a checkpoint was written") != std::string::npos);
   CHECK(first.err.find("after 0 of") == std::string::npos);
   const Output second = place.run(line);
   INFO(second.err);
   const auto at = second.err.find("continuing after ");
   REQUIRE(at != std::string::npos);
   const std::string kept = second.err.substr(at + 11, second.err.find('\n', at) - at - 11);
-  CHECK(kept.ends_with(of));
+  CHECK(kept.ends_with(total));
   CHECK(first.err.find(kept + ";") != std::string::npos);
 }
 

@@ -78,23 +78,23 @@ TEST_CASE("results: energy is minus the bond sum per site, tau is in cycles") {
   for (std::size_t t = 0; t < data.bond_sum.time(); ++t) {
     for (std::size_t r = 0; r < 32; ++r) sum -= static_cast<double>(data.bond_sum.at(1, t, r));
   }
-  CHECK(results[1].of("energy").value == Approx(sum / (48.0 * 12 * 32)));
+  CHECK(results[1].estimate("energy").value == Approx(sum / (48.0 * 12 * 32)));
   CHECK(results[1].tau.at("energy").value > 0.4 * 3);
   CHECK(tau_of_order(data, 1).value == Approx(results[1].tau.at("m2").value));
 }
 
 TEST_CASE("antiferromagnets measure the staggered magnetisation, other models on request") {
-  const auto of = [](CouplingKind kind) {
+  const auto with_couplings = [](CouplingKind kind) {
     Model model;
     model.interactions.couplings = kind;
     return model;
   };
-  const Model antiferromagnet = of(CouplingKind::antiferromagnet);
+  const Model antiferromagnet = with_couplings(CouplingKind::antiferromagnet);
   CHECK(measures_staggered({}, antiferromagnet, nullptr, ""));
   CHECK_FALSE(measures_staggered(false, antiferromagnet, nullptr, ""));
   CHECK_FALSE(measures_staggered({}, Model{}, nullptr, ""));
-  CHECK_FALSE(measures_staggered({}, of(CouplingKind::plus_minus), nullptr, ""));
-  CHECK(measures_staggered(true, of(CouplingKind::plus_minus), nullptr, ""));
+  CHECK_FALSE(measures_staggered({}, with_couplings(CouplingKind::plus_minus), nullptr, ""));
+  CHECK(measures_staggered(true, with_couplings(CouplingKind::plus_minus), nullptr, ""));
   Model potts = antiferromagnet;
   potts.kind = ModelKind::potts;
   CHECK_FALSE(measures_staggered({}, potts, nullptr, ""));
@@ -139,13 +139,14 @@ TEST_CASE("results: the staggered observables follow from the series") {
   }
   pairs += first * first * 32 / 31;
   const TemperatureResult at = results_of(data)[1];
-  CHECK(at.of("abs_staggered").value == Approx(first));
-  CHECK(at.of("staggered_m2").value == Approx(second));
-  CHECK(at.of("staggered_m4").value == Approx(fourth));
-  CHECK(at.of("staggered_susceptibility").value ==
+  CHECK(at.estimate("abs_staggered").value == Approx(first));
+  CHECK(at.estimate("staggered_m2").value == Approx(second));
+  CHECK(at.estimate("staggered_m4").value == Approx(fourth));
+  CHECK(at.estimate("staggered_susceptibility").value ==
         Approx(sites * (second - pairs) / at.temperature));
   // The jackknife corrects the ratio for bias.
-  CHECK(at.of("staggered_binder").value == Approx(1 - fourth / (3 * second * second)).epsilon(0.1));
+  CHECK(at.estimate("staggered_binder").value ==
+        Approx(1 - fourth / (3 * second * second)).epsilon(0.1));
   CHECK(at.tau.at("staggered_m2").value > 0.4 * 3);
   CHECK(at.longest_tau.value >= at.tau.at("staggered_m2").value);
 }

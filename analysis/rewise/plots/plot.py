@@ -37,7 +37,7 @@ def draw(target, out):
     from .. import files
     from . import plot_curves, plot_study, plot_task, plot_tune
 
-    modules_are_there()
+    end_imports()
     if target.suffix == ".json":
         return plot_tune.draw(files.read_tuning(target), target.stem, out or target.parent)
     if target.is_dir() and (target / "curves.json").exists():
@@ -85,7 +85,7 @@ def draw_snapshot(spins, picture, *temperatures):
 def main(arguments):
     if arguments[:1] == ["--snapshot"]:
         return guarded("rewise", arguments[1], lambda: draw_snapshot(*arguments[1:]))[1]
-    parser = Parser(description="Draws a study's folder or a task file.", add_help=True)
+    parser = Parser(description="Draws a study's folder or a task file.")
     parser.add_argument("target", type=pathlib.Path,
                         help="a study's folder, a task file, or a file of `rewise tune --out`")
     parser.add_argument("--out", type=pathlib.Path, help="folder for the plots")
@@ -122,7 +122,7 @@ def print_lines(program, lines):
 _end = os._exit
 
 
-def modules_are_there():
+def end_imports():
     """Call after all imports: from now on, a signal removes temporary files before the end."""
     global _end
     _end = sys.exit
@@ -134,14 +134,14 @@ def run_script(main):
     numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
                if signal.getsignal(number) != signal.SIG_IGN]
 
-    def told(number, _):
+    def stop(number, _):
         for each in numbers:  # further signals are part of the same request
             signal.signal(each, signal.SIG_IGN)
         sys.unraisablehook = lambda _: None  # for objects that the signal left incomplete
         _end(128 + number)
 
     for number in numbers:
-        signal.signal(number, told)
+        signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # as the program started it
     # Silences warnings of matplotlib about flaws that are visible in the figure, such as a glyph
     # that is missing in all fonts, or a name that is too long for the layout.

@@ -100,7 +100,7 @@ def with_data(panels, tables):
             any(panel["y"] in curve["columns"] for curve in tables.get(panel["table"], []))]
 
 
-def chosen(curves, only):
+def curves_with_keys(curves, only):
     """The curves whose keys match `only` ("temperature=2.4,schedule=1:1|0:1"; | means or)."""
     wanted = dict(part.split("=", 1) for part in only.split(",")) if only else {}
     return [curve for curve in curves
@@ -140,7 +140,7 @@ def bars(y, error, shown, panel):
     return np.array([low[shown], high[shown]])
 
 
-def spread(curve, name):
+def distance_to_extremes(curve, name):
     """Distance from a time to its shortest and longest repeat; None without repeats."""
     value, low, high = (column(curve, name + end) for end in ("", "_low", "_high"))
     return None if low is None else (np.maximum(value - low, 0), np.maximum(high - value, 0))
@@ -185,19 +185,19 @@ def isolated(shown):
     return shown & ~padded[:-2] & ~padded[2:]
 
 
-def their_label(curve):
+def paper_label(curve):
     """The label of a curve of the paper, with the place in the paper."""
     source = curve.get("source")
     return curve["label"] + (f" ({source})" if source else "")
 
 
-def draw_theirs(axes, panel, ours):
+def draw_paper_values(axes, panel, ours):
     """Draws the numbers of the paper: points as open symbols, x or y alone as lines, and a slope as
     a power law through our last point. `ours`: [(x, y)]."""
     lines = ["--", ":", "-.", (0, (1, 3))]
     for index, curve in enumerate(panel.get("theirs", [])):
-        look = {"color": style.THEIRS, "linewidth": 0.9, "linestyle": lines[index % len(lines)],
-                "label": their_label(curve)}
+        curve_style = {"color": style.PAPER_COLOUR, "linewidth": 0.9,
+                       "linestyle": lines[index % len(lines)], "label": paper_label(curve)}
         if "slope" in curve:
             ends = [(x[ok], y[ok]) for x, y in ours for ok in [np.isfinite(x) & np.isfinite(y)]
                     if ok.any()]
@@ -205,16 +205,17 @@ def draw_theirs(axes, panel, ours):
                 continue
             x, y = max(ends, key=lambda end: end[0].max())
             at = np.array([max(min(end[0].min() for end in ends), x.max() / 10), x.max()])
-            axes.plot(at, y[np.argmax(x)] * (at / x.max()) ** curve["slope"], zorder=1, **look)
+            axes.plot(at, y[np.argmax(x)] * (at / x.max()) ** curve["slope"], zorder=1,
+                      **curve_style)
         elif "y" not in curve:
             for number, x in enumerate(curve["x"]):
-                axes.axvline(x, **look | ({"label": None} if number else {}))
+                axes.axvline(x, **curve_style | ({"label": None} if number else {}))
         elif "x" not in curve:
             for number, y in enumerate(curve["y"]):
-                axes.axhline(y, **look | ({"label": None} if number else {}))
+                axes.axhline(y, **curve_style | ({"label": None} if number else {}))
         else:
-            style.points(axes, curve["x"], curve["y"], None, index, label=look["label"],
-                         color=style.THEIRS, linestyle=":", linewidth=0.8, markersize=5,
+            style.points(axes, curve["x"], curve["y"], None, index, label=curve_style["label"],
+                         color=style.PAPER_COLOUR, linestyle=":", linewidth=0.8, markersize=5,
                          fillstyle="none", zorder=4)
 
 
@@ -233,24 +234,25 @@ def temperatures_of(curves):
     return [float(curve["keys"]["temperature"]) for curve in curves]
 
 
-def looks(curves):
+def curve_styles(curves):
     """Colour, marker and line style of each curve."""
     temperatures = temperatures_of(curves)
     lines = ["-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
     for index in range(len(curves)):
-        look = style.look(index) | {"linestyle": lines[index // MOST_CURVES % len(lines)]}
+        curve_style = style.curve_style(index) | {
+            "linestyle": lines[index // MOST_CURVES % len(lines)]}
         if temperatures:
-            look |= {"color": style.colours_of(temperatures)[index], "linestyle": "-"}
-        yield look
+            curve_style |= {"color": style.colours_of(temperatures)[index], "linestyle": "-"}
+        yield curve_style
 
 
-def draw_curve(axes, curve, panel, look, label, few):
+def draw_curve(axes, curve, panel, curve_style, label, few):
     """Draws a curve. Returns whether anything is visible."""
     x, y = column(curve, panel["x"]), column(curve, panel["y"])
     if x is None or y is None:
         raise DataError(f"table '{panel['table']}' has no column '{panel['x']}' or "
                         f"'{panel['y']}'")
-    x_spread, repeats = spread(curve, panel["x"]), spread(curve, panel["y"])
+    x_spread, repeats = (distance_to_extremes(curve, panel[axis]) for axis in ("x", "y"))
     error = repeats or column(curve, panel["y"] + "_error")
     shown = np.isfinite(x) & np.isfinite(y)
     for scale, values in (("xscale", x), ("yscale", y)):
@@ -260,11 +262,12 @@ def draw_curve(axes, curve, panel, look, label, few):
         shown &= ~(error >= 0.99 * np.abs(y))  # e.g. a single count
     if not shown.any():
         return False
-    colour, line = look["color"], look["linestyle"]
+    colour, line = curve_style["color"], curve_style["linestyle"]
     if few and panel.get("lines") != "only":
         x_bars = None if x_spread is None else np.array([part[shown] for part in x_spread])
         axes.errorbar(x[shown], y[shown], bars(y, error, shown, panel), x_bars, linestyle="none",
-                      color=colour, marker=look["marker"], elinewidth=0.8, zorder=3, label=label)
+                      color=colour, marker=curve_style["marker"], elinewidth=0.8, zorder=3,
+                      label=label)
         axes.plot(x, np.where(shown, y, np.nan), color=colour, linewidth=0.6, alpha=0.7,
                   linestyle=line)
     else:
@@ -288,15 +291,15 @@ def draw_curve(axes, curve, panel, look, label, few):
 
 def draw_panel(axes, tables, panel):
     """Draws a panel. Returns whether anything is visible."""
-    curves = chosen(tables.get(panel["table"], []), panel.get("only", ""))
+    curves = curves_with_keys(tables.get(panel["table"], []), panel.get("only", ""))
     few = all(len(curve["columns"].get(panel["x"], [])) <= 40 for curve in curves)
     nameless = "ours" if panel.get("theirs") else None
     temperatures = temperatures_of(curves)
     names = [None] * len(curves) if temperatures else labels(curves)
-    drawn = [draw_curve(axes, curve, panel, look, name or nameless, few)
-             for curve, look, name in zip(curves, looks(curves), names)]
-    draw_theirs(axes, panel, [(column(curve, panel["x"]), column(curve, panel["y"]))
-                              for curve in curves])
+    drawn = [draw_curve(axes, curve, panel, curve_style, name or nameless, few)
+             for curve, curve_style, name in zip(curves, curve_styles(curves), names)]
+    draw_paper_values(axes, panel, [(column(curve, panel["x"]), column(curve, panel["y"]))
+                                    for curve in curves])
     axes.set_xscale(panel.get("xscale", "linear"))
     axes.set_yscale(panel.get("yscale", "linear"))
     for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
@@ -330,7 +333,7 @@ def compose(panels, tables_of, width=None):
     return figure if any(drawn) else None
 
 
-def split(panel, tables):
+def split_by_schedule(panel, tables):
     """The panel, or one panel per schedule if there are too many temperatures and schedules for the
     colours."""
     curves = tables.get(panel["table"], [])
@@ -423,7 +426,7 @@ def draw(data, folder):
         return draw_figure(data, folder)
     def make(name, panels):
         panels = [part for panel in with_data(panels, data["tables"])
-                  for part in split(panel, data["tables"])]
+                  for part in split_by_schedule(panel, data["tables"])]
         figure = compose(panels, lambda panel: data["tables"])
         if figure is None:
             return None

@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 
 from . import plot_style as style
+from .. import published
 from ..files import array, in_formula, open_task, size_label, total, value_and_error
 from ..series import jackknife, mean_and_error
 
@@ -18,16 +19,16 @@ GLASS = "glass"          # couplings of all bonds have mean 0: the spins freeze,
 ANY_ORDER = "any order"  # other couplings of both signs: m may order, too
 
 
-def words_of(model):
+def model_words(model):
     """{key: text} of the couplings and fields, from [model] of study.toml. Default values are left
     out; the program writes one of them, negative = 0.5."""
     return {key: str(model[key]) for key in KEYS
             if key in model and (key, str(model[key])) != ("negative", "0.5")}
 
 
-def words_of_task(task):
-    """words_of() the configuration of a task file."""
-    return words_of({key.removeprefix("sampling."): word
+def model_words_of_task(task):
+    """model_words() the configuration of a task file."""
+    return model_words({key.removeprefix("sampling."): word
                      for key, word in task.configuration.items() if key.startswith("sampling.")})
 
 
@@ -41,12 +42,12 @@ def model_text(name, dim, words):
     return textwrap.fill(text, 52).replace("~", " ")
 
 
-def meaning(words, p, rule):
+def overlap_order(words, p, rule):
     """GLASS, ANY_ORDER, or "" if overlaps do not show a transition: no couplings of both signs, or
-    a field. `words`: words_of(); `p` and `rule`: of the network. The rule is that of the program's
-    tables (overlap_crossings_of() and is_frustrated() in src/search), with two additions: networks
-    without shortcuts have no couplings of shortcuts, and if only those are random, the lattice,
-    whose bonds have J = 1, may order."""
+    a field. `words`: model_words(); `p` and `rule`: of the network. The rule is that of the
+    program's tables (overlap_crossings_of() and is_frustrated() in src/search), with two additions:
+    networks without shortcuts have no couplings of shortcuts, and if only those are random, the
+    lattice, whose bonds have J = 1, may order."""
     couplings, shortcuts = words.get("couplings", "ferromagnet"), words.get("on") == "shortcuts"
     if float(words.get("field", 0)) != 0 or words.get("field_random", "none") != "none":
         return ""
@@ -64,12 +65,13 @@ def meaning(words, p, rule):
     return GLASS if negative == 0.5 and not shortcuts else ANY_ORDER
 
 
-def meaning_of_task(task):
-    """meaning() of a task; "" also if it has no overlaps. A task contains the weights and fields of
-    its graph file: without a weight below 0, or with a field, overlaps show no transition."""
+def overlap_order_of_task(task):
+    """overlap_order() of a task; "" also if it has no overlaps. A task contains the weights and
+    fields of its graph file: without a weight below 0, or with a field, overlaps show no
+    transition."""
     if "overlap" not in task.columns or task.states != 2 or not task.columns["overlap"].shape[2]:
         return ""
-    found = meaning(words := words_of_task(task), task.p, task.rule)
+    found = overlap_order(words := model_words_of_task(task), task.p, task.rule)
     if found and words.get("couplings") == "file":
         with open_task(task.path) as file:
             graph = file["graph"]
@@ -82,8 +84,8 @@ def meaning_of_task(task):
 
 def with_model(summary, model):
     """A copy of the summary whose points have the keys "model_text" and "overlaps": model_text(),
-    and meaning() of those with overlaps. `model`: [model] of study.toml, or {}."""
-    words, lattice = words_of(model), summary.get("lattice", {})
+    and overlap_order() of those with overlaps. `model`: [model] of study.toml, or {}."""
+    words, lattice = model_words(model), summary.get("lattice", {})
     points = []
     for point in summary.get("points", []):
         rule = point.get("rule", lattice.get("rule"))
@@ -92,13 +94,13 @@ def with_model(summary, model):
         text = model_text(summary.get("model", ""), dim if isinstance(dim, int) else None,
                           states | words)
         points.append(point | {"model_text": text,
-                               "overlaps": meaning_of_point(point, words, str(rule))})
+                               "overlaps": overlap_order_of_point(point, words, str(rule))})
     return summary | {"points": points}
 
 
-def meaning_of_point(point, words, rule):
-    """meaning() of a point of a summary. If the couplings are unknown (no `words`), the crossings
-    in the summary decide."""
+def overlap_order_of_point(point, words, rule):
+    """overlap_order() of a point of a summary. If the couplings are unknown (no `words`), the
+    crossings in the summary decide."""
     sizes = point.get("sizes", [])
     if not any(has_values(size, "overlap_m2") for size in sizes):
         return ""
@@ -108,7 +110,7 @@ def meaning_of_point(point, words, rule):
     if any(has_values(size, "magnetisation") for size in sizes):  # fields of a graph file
         return ""
     # Imported networks have p = 0 in a summary, whatever their bonds are.
-    return meaning(words, 1 if rule == "imported" else point["p"], rule)
+    return overlap_order(words, 1 if rule == "imported" else point["p"], rule)
 
 
 def has_values(size, quantity):
@@ -121,8 +123,9 @@ def is_glass(point):
 
 # Exponents x of N^x <q^2>, whose curves cross at T_SG, with the names of their crossings in a
 # summary (src/search/sweep/overlap_crossings.cpp). With shortcuts: mean field. The cubic lattice:
-# x = (1 + eta)/3, eta = -0.3900 (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
-MEAN_FIELD, CUBIC = ("scaled_overlap", 2 / 3, "2/3"), ("cubic_overlap", 0.6100 / 3, "0.203")
+# x = (1 + eta)/3.
+MEAN_FIELD = "scaled_overlap", 2 / 3, "2/3"
+CUBIC = "cubic_overlap", (1 + published.GLASS_ETA[3]) / 3, "0.203"
 
 
 def scaling(point):
@@ -209,7 +212,7 @@ def valid(task):
     return np.array([k for k, word in enumerate(status) if word == "ok"], dtype=int)
 
 
-def of_members(task, series, member_of):
+def member_means(task, series, member_of):
     """Averages series [time, k] over the k of each member, member_of(k): replicas or pairs of them
     that Houdayer moves couple. They are not independent, so an error must count them as one.
     Without Houdayer moves the series is returned unchanged."""
@@ -219,9 +222,9 @@ def of_members(task, series, member_of):
     return np.stack([series[:, member == k].mean(axis=1) for k in np.unique(member)], axis=1)
 
 
-def of_pairs(task, series):
-    """of_members() of series [time, pair]: of the two pairs of four replicas."""
-    return of_members(task, series, lambda pair: pair // 2)
+def pair_means(task, series):
+    """member_means() of series [time, pair]: of the two pairs of four replicas."""
+    return member_means(task, series, lambda pair: pair // 2)
 
 
 def draw_averages(axes, temperature, rows, names):
@@ -237,8 +240,8 @@ def draw_averages(axes, temperature, rows, names):
 def overlap_moments(task, index):
     """{quantity: (value, error)} at one temperature. Errors from the spread of the pairs."""
     q = task.columns["overlap"][index] / task.sites
-    squares, fourth = of_pairs(task, q**2), of_pairs(task, q**4)
-    links = of_pairs(task, task.columns["link_overlap"][index] / task.bonds)
+    squares, fourth = pair_means(task, q**2), pair_means(task, q**4)
+    links = pair_means(task, task.columns["link_overlap"][index] / task.bonds)
     return {"overlap_m2": mean_and_error(squares),
             "overlap_binder": jackknife([squares, fourth], lambda a, b: (3 - b / (a * a)) / 2),
             "link_overlap": mean_and_error(links)}
@@ -263,7 +266,7 @@ def distribution(task, index):
     edges = overlap_edges(task.sites, sums.size)
     pairs = np.array([np.histogram(np.concatenate([q, -q]) / task.sites, edges, density=True)[0]
                       for q in sums.T])
-    pairs = of_pairs(task, pairs.T).T
+    pairs = pair_means(task, pairs.T).T
     density = pairs.mean(axis=0)
     if len(pairs) == 1:
         return edges, density, np.full(len(density), np.nan)

@@ -14,12 +14,12 @@ from ..files import array, size_label, value_and_error, with_error
 TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\chi$",
                 "weights": r"weights $q:1$"}
 # The keys in "peaks" of the same temperatures, determined for each graph and then averaged.
-OF_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
+MEANS_OVER_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
              "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
 
 
-def by_peaks(point):
+def has_peaks(point):
     return bool(point.get("extrapolations"))
 
 
@@ -36,7 +36,7 @@ def plot_peaks(point):
             style.points(panel, array(size["temperatures"]), array(curve["value"]),
                          array(curve["error"]), index, size_label(size))
             panel.plot(array(fine["temperatures"]), array(fine[quantity]["value"]), linewidth=0.8,
-                       color=style.look(index)["color"], zorder=2)
+                       color=style.curve_style(index)["color"], zorder=2)
             if peak["inside"]:
                 style.circle(panel, *(value_and_error(peak[key])
                                       for key in ("temperature", "height")))
@@ -56,12 +56,12 @@ def plot_temperatures(point):
     figure, axes = style.new_figure(columns=2)
     left, right = axes[0]
     used = np.array([size["peaks"]["used"] for size in point["sizes"]])
-    of = {quantity: np.array([value_and_error(size["peaks"].get(name))
-                              for size in point["sizes"]])
-          for quantity, name in OF_GRAPHS.items()}
-    width = of["susceptibility"][:, 0] - of["weights"][:, 0]
+    values = {quantity: np.array([value_and_error(size["peaks"].get(name))
+                                  for size in point["sizes"]])
+              for quantity, name in MEANS_OVER_GRAPHS.items()}
+    width = values["susceptibility"][:, 0] - values["weights"][:, 0]
     for index, (quantity, label) in enumerate(TEMPERATURES.items()):
-        t = of[quantity]
+        t = values[quantity]
         style.points(left, width[used], t[used, 0], t[used, 1], index, label)
         if not used.all():
             style.points(left, width[~used], t[~used, 0], t[~used, 1], index,
@@ -72,7 +72,8 @@ def plot_temperatures(point):
         limit, _ = value_and_error(fit["limit"])
         line = np.array([0, width[used][fit["first"]:].max()])
         for index, slope in ((1, fit["slope"]), (2, fit["slope"] - 1)):
-            left.plot(line, limit + slope * line, linewidth=0.8, color=style.look(index)["color"],
+            left.plot(line, limit + slope * line, linewidth=0.8,
+                      color=style.curve_style(index)["color"],
                       label=rf"linear part, $\chi^2/$dof $= {fit['chi2']:.1f}/{fit['dof']}$"
                       if index == 1 else None)
     value, error = value_and_error(point.get("tc"))
@@ -116,7 +117,7 @@ def plot_histograms(point):
         histogram = size["histogram"]
         energy, density = array(histogram["energy"]), array(histogram["density"])
         error = np.nan_to_num(array(histogram["error"]))
-        colour = style.look(index)["color"]
+        colour = style.curve_style(index)["color"]
         panel.plot(energy, density, color=colour, linewidth=0.9,
                    label=size_label(size))
         panel.fill_between(energy, density - error, density + error, color=colour, alpha=0.25,

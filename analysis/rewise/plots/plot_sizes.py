@@ -4,7 +4,8 @@ ratios of neighbouring sizes against their finite-size terms, with the fits."""
 import numpy as np
 
 from . import plot_style as style
-from ..files import (array, extents_label, in_formula, refused, size_label, status_of,
+from .. import published
+from ..files import (array, extents_label, in_formula, rejected_tc, size_label, status_of,
                      total, total_or_statistical, value_and_error)
 
 QUANTITIES = ["binder", "scaled_m2"]
@@ -78,7 +79,7 @@ def draw_crossings(panel, group, abscissa, ordinate, used, index, label):
     return widest
 
 
-def explain(panel, point, group, used):
+def add_legend_notes(panel, point, group, used):
     """Adds legend entries: the meaning of hollow symbols, if there are any, and the sizes without a
     crossing in their window."""
     if any(not c.get(used, True) for c in group):
@@ -99,7 +100,7 @@ def size_name(extents):
     return extents_label(extents).removeprefix("$L = ").replace("$", "")
 
 
-def draw_fit(panel, limit, widest, good=True, least=0.0):
+def draw_fit(panel, limit, widest, accepted=True, least=0.0):
     """Draws the lines limit + amplitude x of an extrapolation, from `least` to `widest`, with an
     error band if the summary has the covariance, and one label with chi^2. If the limit is an
     average over several fits, the lines are those of the fit with the greatest weight."""
@@ -116,9 +117,9 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
     for number, amplitude, amplitude_error, covariance in lines:
         if not np.isfinite(amplitude):
             continue
-        colour = style.GREY if number is None else style.look(number)["color"]
+        colour = style.GREY if number is None else style.curve_style(number)["color"]
         panel.plot(x, value + amplitude * x, linewidth=0.8, color=colour, zorder=2, label=label,
-                   linestyle="-" if good else "--")
+                   linestyle="-" if accepted else "--")
         label = None
         if covariance is not None and np.isfinite([error, amplitude_error]).all():
             variance = error**2 + 2 * covariance * x + (amplitude_error * x)**2
@@ -127,19 +128,20 @@ def draw_fit(panel, limit, widest, good=True, least=0.0):
                                color=colour, alpha=0.2, linewidth=0, zorder=1)
 
 
-def draw_limit(panel, limit, name, good=True):
+def draw_limit(panel, limit, name, accepted=True):
     """Draws a limit as a star at finite-size term 0; hollow if a check rejected it."""
-    value, error = total(limit) if good else total_or_statistical(limit)
+    value, error = total(limit) if accepted else total_or_statistical(limit)
     if not np.isfinite(value):
         return
-    face = {} if good else {"markerfacecolor": "white"}
+    face = {} if accepted else {"markerfacecolor": "white"}
     panel.errorbar(0, value, style.yerror_or_none(np.array([error])), marker="*",
-                   markersize=7, color="black" if good else style.GREY, capsize=3, clip_on=False,
-                   zorder=5, linestyle="none", **face,
-                   label=rf"${name} = {in_formula(value, error)}$" + ("" if good else ", rejected"))
+                   markersize=7, color="black" if accepted else style.GREY, capsize=3,
+                   clip_on=False, zorder=5, linestyle="none", **face,
+                   label=rf"${name} = {in_formula(value, error)}$"
+                   + ("" if accepted else ", rejected"))
 
 
-def from_zero(panel, widest, least=0.0):
+def start_at_zero(panel, widest, least=0.0):
     """Lets the abscissa begin at 0, or at `least`, with room for the star of the limit."""
     widest = widest or 1.0
     panel.set_xlim(min(-0.06 * widest, 1.08 * least), 1.08 * widest)
@@ -178,22 +180,23 @@ def plot_extrapolation(points):
         widest = max(draw_crossings(panel, pairs[quantity], "shift", "temperature", "used",
                                     index, quantity_label(quantity, point) + ", two sizes")
                      for index, quantity in enumerate(QUANTITIES))
-        alone = [c for c in found(point, "binder") if len(c["sites"]) == 1]
-        least = draw_crossings(panel, alone, "shift", "temperature", "used", len(QUANTITIES),
+        with_limit = [c for c in found(point, "binder") if len(c["sites"]) == 1]
+        least = draw_crossings(panel, with_limit, "shift", "temperature", "used", len(QUANTITIES),
                                r"$U = U^*$, one size")
-        good = point.get("tc") is not None
-        limit = point["tc"] if good else refused(point)
+        accepted = point.get("tc") is not None
+        limit = point["tc"] if accepted else rejected_tc(point)
         if limit is not None:
-            draw_fit(panel, limit, widest, good, least)
-            draw_limit(panel, limit, r"T_{\mathrm{c}}", good)
-        explain(panel, point, [*pairs["binder"], *pairs["scaled_m2"], *alone], "used")
-        of_pairs = (r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$" if is_regular(point)
-                    else r"$s = (N_1 N_2)^{-1/2}$")
-        panel.set_xlabel(f"two sizes: {of_pairs}" + ("\none size: $s = -1/N$" if alone else ""))
-        if alone:  # the line separates the two abscissas
+            draw_fit(panel, limit, widest, accepted, least)
+            draw_limit(panel, limit, r"T_{\mathrm{c}}", accepted)
+        add_legend_notes(panel, point, [*pairs["binder"], *pairs["scaled_m2"], *with_limit], "used")
+        pair_shift = r"$s = (N_1^{-w} - N_2^{-w})\,/\,(N_2^{\,y} - N_1^{\,y})$" \
+            if is_regular(point) else r"$s = (N_1 N_2)^{-1/2}$"
+        panel.set_xlabel(f"two sizes: {pair_shift}"
+                         + ("\none size: $s = -1/N$" if with_limit else ""))
+        if with_limit:  # the line separates the two abscissas
             panel.axvline(0, color=style.GREY, linewidth=0.5, zorder=0)
         panel.set_ylabel(r"crossing temperature $T_\times$ ($J/k_{\mathrm{B}}$)")
-        from_zero(panel, widest, least)
+        start_at_zero(panel, widest, least)
         name_panel(panel, point)
         panel.legend(**style.SMALL_LEGEND)
     return figure, "extrapolation"
@@ -203,10 +206,12 @@ def quantity_label(quantity, point):
     return r"$U$" if quantity == "binder" else m2_scaling(point)[1]
 
 
-# eta of the regular lattice: <m^2> ~ L^-(d - 2 + eta) at Tc. 2D Ising and Potts with 4 states:
-# 1/4, with 3 states 4/15; 3D: Hasenbusch, Phys. Rev. B 82, 174433 (2010). In four dimensions, and
-# for p > 0 (mean field), N^(1/2) <m^2> is independent of the size at Tc.
-REGULAR_ETA = {(1, 2): 1.0, (2, 2): 1 / 4, (2, 3): 4 / 15, (2, 4): 1 / 4, (3, 2): 0.03627}
+def regular_eta(dim, q):
+    """eta of the regular lattice, <m^2> ~ L^-(d - 2 + eta) at Tc, or None. In four dimensions
+    N^(1/2) <m^2> is independent of the size at Tc, as in mean field (p > 0)."""
+    if (dim, q) == (2, 3):
+        return 4 / 15
+    return published.ETA.get(dim) if q == 2 or (dim, q) == (2, 4) else None
 
 
 def m2_scaling(point, q=2):
@@ -216,7 +221,7 @@ def m2_scaling(point, q=2):
     dims = {len(size["extents"]) for size in sizes}
     dim = dims.pop() if len(dims) == 1 else None
     power = sizes[0].get("scaled_m2_power") if sizes else None
-    eta = REGULAR_ETA.get((dim, q)) if point["p"] == 0 else None
+    eta = regular_eta(dim, q) if point["p"] == 0 else None
     if power == 0.5 or (power is None and eta is None) or not dim:
         return None, style.LABELS["scaled_m2"]
     exponent = dim * power if power is not None else dim - 2 + eta
@@ -233,7 +238,7 @@ def plot_binder_limit(points):
         pairs = [c for c in found(point, "binder") if len(c["sites"]) == 2]
         widest = draw_crossings(panel, pairs, "height_shift", "height", "height_used", 0,
                                 r"$U$ at the crossings")
-        explain(panel, point, pairs, "height_used")
+        add_legend_notes(panel, point, pairs, "height_used")
         limit = point.get("binder_limit")
         if limit is not None:
             draw_fit(panel, limit, widest)
@@ -245,7 +250,7 @@ def plot_binder_limit(points):
                          r"(N_2^{\,y} - N_1^{\,y})$"
                          if is_regular(point) else r"$N_1^{-1/2} + N_2^{-1/2}$")
         panel.set_ylabel(style.LABELS["binder"])
-        from_zero(panel, widest)
+        start_at_zero(panel, widest)
         name_panel(panel, point)
         panel.legend(**style.SMALL_LEGEND)
     return figure, "binder-limit"

@@ -9,12 +9,13 @@ from . import plot_overlaps, plot_peaks, plot_sweep
 from . import plot_style as style
 from .plot_sizes import (QUANTITIES, found, full_title, is_imported, m2_scaling, p_label,
                          plot_binder_limit, plot_extrapolation, tc_of, title_of)
-from ..files import (array, in_formula, refused, schedule_label, size_label, status_of,
+from .. import published
+from ..files import (array, in_formula, rejected_tc, schedule_label, size_label, status_of,
                      total, total_or_statistical, value_and_error, with_error)
 
 MOST_ANNOTATED = 6  # largest number of points whose values are written beside them
-# Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); gamma of the regular lattice.
-ONE_OVER_GAMMA = {2: 4 / 7, 3: 1 / 1.237075}
+# Tc(p) - Tc(0) ~ p^(1/gamma) for small p (Hastings 2003); in four dimensions with logarithms.
+ONE_OVER_GAMMA = {dim: 1 / published.GAMMA[dim] for dim in (2, 3)}
 
 
 def p_name(point):
@@ -57,7 +58,8 @@ def draw_curve(axes, size, quantity, index, window, label=None):
         return style.thin_line(axes, temperature[shown], value[shown], index)
     x, y = array(fine["temperatures"]), array(fine[quantity]["value"])
     inside = (x >= window[0]) & (x <= window[1])
-    axes.plot(x[inside], y[inside], color=style.look(index)["color"], linewidth=0.8, zorder=2)
+    axes.plot(x[inside], y[inside], color=style.curve_style(index)["color"], linewidth=0.8,
+              zorder=2)
 
 
 def mark_crossings(axes, point, quantity):
@@ -72,7 +74,7 @@ def mark_tc(axes, point):
     """Draws Tc with its error as a solid line, and a value that a check rejected as a dashed
     line."""
     value, error = tc_of(point)
-    candidate = total_or_statistical(refused(point))
+    candidate = total_or_statistical(rejected_tc(point))
     if np.isfinite(candidate[0]):
         axes.axvline(candidate[0], color=style.GREY, linewidth=0.7, linestyle="--",
                      label=rf"{status_of(point)}: ${in_formula(*candidate)}$")
@@ -146,7 +148,7 @@ def plot_thermodynamics(point, more=()):
 
 def known_tc(point):
     """Tc, or the value that a check rejected; NaN if there is neither."""
-    return total_or_statistical(point.get("tc") or refused(point))
+    return total_or_statistical(point.get("tc") or rejected_tc(point))
 
 
 def tc_source(point):
@@ -194,10 +196,10 @@ def draw_floors(panel, sizes):
         if size.get("every"):
             floors.setdefault(size["every"] / 2, []).append(size_label(size))
     for number, (floor, names) in enumerate(sorted(floors.items())):
-        of = f" ({', '.join(names)})" if len(floors) > 1 else ""
+        sizes_of_floor = f" ({', '.join(names)})" if len(floors) > 1 else ""
         panel.axhline(floor, color=style.GREY, linewidth=0.8, zorder=1,
                       linestyle=(0, (1, 1 + 1.5 * number)),
-                      label=f"uncorrelated, every {2 * floor:g} cycles{of}")
+                      label=f"uncorrelated, every {2 * floor:g} cycles{sizes_of_floor}")
     return list(floors)
 
 
@@ -228,8 +230,8 @@ def plot_tc(summary):
     panel = axes[0, 0]
     points = [point for point in summary["points"] if point["p"] > 0]
     known = [(point["p"], *tc_of(point)) for point in points if np.isfinite(tc_of(point)[0])]
-    contradicted = [(point["p"], *total_or_statistical(refused(point))) for point in points
-                    if refused(point)]
+    contradicted = [(point["p"], *total_or_statistical(rejected_tc(point))) for point in points
+                    if rejected_tc(point)]
     glass = any(point.get("order") == "spin-glass" for point in points)
     symbol = r"T_{\mathrm{SG}}" if glass else r"T_{\mathrm{c}}"
     for values, label, face in ((known, f"${symbol}(p)$", {}),
@@ -333,7 +335,7 @@ def draw_local_exponents(panel, local, theory):
     style.points(panel, [entry["p"] for entry in local], values[:, 0], values[:, 1], 1)
     for entry, (value, _) in zip(local, values):
         panel.plot([entry["p_low"], entry["p_high"]], [value, value], linewidth=0.6,
-                   color=style.look(1)["color"])
+                   color=style.curve_style(1)["color"])
     if theory:
         panel.axhline(theory, color=style.GREY, linestyle="--", linewidth=0.8)
     panel.set_ylabel("local exponent")
@@ -345,9 +347,9 @@ def plot_tree(point):
     panel = axes[0, 0]
     tree = point["tree"]
     for index, edge in enumerate(sorted({entry["edge"] for entry in tree["lambda"]})):
-        of_edge = [entry for entry in tree["lambda"] if entry["edge"] == edge]
-        t, value = (array([entry[key] for entry in of_edge]) for key in ("temperature", "lambda"))
-        style.points(panel, t, value, array([entry["error"] for entry in of_edge]), index,
+        entries = [entry for entry in tree["lambda"] if entry["edge"] == edge]
+        t, value = (array([entry[key] for entry in entries]) for key in ("temperature", "lambda"))
+        style.points(panel, t, value, array([entry["error"] for entry in entries]), index,
                      f"L = {edge}")
     panel.axhline(1, color=style.GREY, linewidth=0.7, linestyle=":")
     value, error = total(tree["tc"])
@@ -361,7 +363,7 @@ def plot_tree(point):
     return figure, f"tree-{p_name(point)}"
 
 
-def by_best(summary):
+def with_best_tc(summary):
     """A copy of the summary in which the combined values of crossings and tree condition replace
     those of the crossings. Its layout is that of a summary without the tree condition."""
     if "best" not in summary:
@@ -378,7 +380,7 @@ def jobs(summary, model=None):
     """Yields a function for each figure that the summary allows. The function draws the figure and
     returns (figure, name). `model`: files.read_model(), which says whether it is a spin glass."""
     summary = plot_overlaps.with_model(summary, model or {})
-    yield from jobs_of_study(by_best(summary), summary.get("points", []))
+    yield from jobs_of_study(with_best_tc(summary), summary.get("points", []))
     for point in summary.get("points", []):
         if (point.get("tree") or {}).get("lambda"):
             yield partial(plot_tree, point)
@@ -388,9 +390,10 @@ def jobs_of_study(summary, by_crossings):
     """As jobs(), without the figures of the tree condition. `summary` has the best Tc of each
     point. `by_crossings` has the same points with the results of the crossings alone, which the
     figures of the extrapolation show."""
-    points, more = summary.get("points", []), style.learn(summary)
+    points, more = summary.get("points", []), style.add_labels(summary)
     yield from plot_sweep.jobs(points)
-    if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or refused(point)) for point in points):
+    if any(point["p"] > 0 and (np.isfinite(tc_of(point)[0]) or rejected_tc(point))
+           for point in points):
         yield partial(plot_tc, summary)
     if any(value_and_error(point.get("shift"))[0] > 0 for point in points):
         yield partial(plot_shift, summary)
@@ -410,7 +413,7 @@ def jobs_of_study(summary, by_crossings):
         if point["overlaps"]:
             yield partial(plot_overlaps.plot_overlaps, point, full_title(point), p_name(point),
                           window_of(point))
-        if plot_peaks.by_peaks(point):
+        if plot_peaks.has_peaks(point):
             yield from plot_peaks.jobs(point)
         elif not plot_overlaps.is_glass(point):
             yield partial(plot_crossings, point, summary.get("q", 2))

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-from ..files import write_aside
+from ..files import write_atomically
 
 ONE_COLUMN = 3.4   # inches: 8.6 cm
 TWO_COLUMNS = 7.0  # 17.8 cm
@@ -32,7 +32,7 @@ ROW = 2.7          # height of a row of panels
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 GREY = "#666666"
-THEIRS = "#444444"  # curves of the papers
+PAPER_COLOUR = "#444444"  # curves of the papers
 
 # Axis labels with symbol and unit. The units are written with J and k_B.
 TEMPERATURE = r"temperature $T$ ($J/k_{\mathrm{B}}$)"
@@ -55,7 +55,7 @@ LABELS = {
 }
 
 
-def learn(summary):
+def add_labels(summary):
     """Adds the summary's labels of observables that this file does not define. Returns the names of
     these observables."""
     new = [entry for entry in summary.get("observables", [])
@@ -98,7 +98,7 @@ def grid(count, **keywords):
     return figure, axes
 
 
-def look(index):
+def curve_style(index):
     """Colour and marker of curve number `index`. After every seven curves each colour gets another
     marker, so that the first 49 curves all differ."""
     turn = index // len(COLOURS)
@@ -127,13 +127,13 @@ def temperature_bar(figure, temperatures, beside=None):
 
 def points(axes, x, y, error, index, label=None, **keywords):
     """Draws measured points with error bars."""
-    style = dict(linestyle="none", elinewidth=0.8, zorder=3, label=label) | look(index) | keywords
-    return axes.errorbar(x, y, yerror_or_none(error), **style)
+    style = {"linestyle": "none", "elinewidth": 0.8, "zorder": 3, "label": label}
+    return axes.errorbar(x, y, yerror_or_none(error), **style | curve_style(index) | keywords)
 
 
 def thin_line(axes, x, y, index):
     """Connects the points of curve number `index`."""
-    axes.plot(x, y, color=look(index)["color"], linewidth=0.5, alpha=0.6, zorder=2)
+    axes.plot(x, y, color=curve_style(index)["color"], linewidth=0.5, alpha=0.6, zorder=2)
 
 
 def circle(axes, x, y, label=None):
@@ -245,7 +245,7 @@ def lay_out(figure):
     figure.get_layout_engine().execute(figure)
 
 
-def give_legends_room(figure):
+def make_room_for_legends(figure):
     """Lays the figure out. In panels whose legend covers data, makes the legend small, moves it to
     the top right and extends the ordinate to make room for it."""
     lay_out(figure)
@@ -287,7 +287,7 @@ def save(figure, folder, name):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     canvas = FigureCanvasAgg(figure)  # it keeps the text that the layout has parsed
-    give_legends_room(figure)
+    make_room_for_legends(figure)
     figure.set_layout_engine("none")  # one layout for both files; computing it is slow
     png, pdf = io.BytesIO(), io.BytesIO()
     canvas.print_png(png, metadata={"Software": None})
@@ -295,7 +295,7 @@ def save(figure, folder, name):
     plt.close(figure)
     paths = [folder / f"{name}.pdf", folder / f"{name}.png"]
     for path, image in zip(paths, (pdf, png)):
-        write_aside(path, image.getvalue())
+        write_atomically(path, image.getvalue())
     return paths
 
 

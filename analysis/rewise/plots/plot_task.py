@@ -8,6 +8,7 @@ import numpy as np
 
 from . import plot_overlaps
 from . import plot_style as style
+from .. import published
 from ..files import extents_label, plain_text, with_error
 from ..series import autocorrelation, jackknife, mean_and_error, tau_int
 
@@ -26,16 +27,16 @@ def title(task):
         words += [f"Potts, $q = {task.states}$"]
     first = ", ".join(words)
     text = plot_overlaps.model_text(task.configuration.get("sampling.model", "ising"),
-                                    len(task.extents), plot_overlaps.words_of_task(task))
+                                    len(task.extents), plot_overlaps.model_words_of_task(task))
     return first + ("\n" + text if text else "")
 
 
-def put_title(figure, task):
+def add_title(figure, task):
     """Puts the title above the panels, where it does not cover curves."""
     figure.axes[0].set_title(title(task), loc="left")
 
 
-def chosen(task):
+def shown_indices(task):
     """Indices of at most MOST_CURVES temperatures: evenly spaced, both ends included."""
     count = len(task.temperature)
     return np.unique(np.linspace(0, count - 1, min(count, MOST_CURVES)).round().astype(int))
@@ -53,7 +54,7 @@ def temperature_name(task, index):
 
 
 def is_glass(task):
-    return plot_overlaps.meaning_of_task(task) == plot_overlaps.GLASS
+    return plot_overlaps.overlap_order_of_task(task) == plot_overlaps.GLASS
 
 
 def order_of(task):
@@ -68,18 +69,18 @@ def plot_series(task):
     """e(t) and m(t) of the first replicas at a few temperatures. For a spin glass, q(t) of the
     first pairs of replicas replaces m(t). If not all temperatures are shown, the title gives their
     number."""
-    indices = chosen(task)
+    indices = shown_indices(task)
     figure, axes = style.new_figure(columns=2, rows=len(indices), height=1.15, sharex=True)
     times = task.energy.shape[1]
     stride = -(-times // MOST_POINTS)
     replicas = min(SHOWN_REPLICAS, task.energy.shape[2])
     order, symbol = order_of(task)
-    what = "replica" if symbol == "m" else "replica or pair"
+    member = "replica" if symbol == "m" else "replica or pair"
     for row, index in zip(axes, indices):
         for panel, series in zip(row, (task.energy[index], order[index])):
             for replica in range(min(replicas, series.shape[1])):
                 panel.plot(np.arange(0, times, stride), series[::stride, replica], linewidth=0.5,
-                           color=style.COLOURS[replica], label=f"{what} {replica}")
+                           color=style.COLOURS[replica], label=f"{member} {replica}")
             panel.set_xlim(0, max(times - 1, 1))
         row[0].set_ylabel(r"$e$ ($J$)")
         row[1].set_ylabel(f"${symbol}$")
@@ -98,7 +99,7 @@ def plot_autocorrelation(task):
     (1/2 for white noise) at a few of them. The time axis ends at three times the largest summation
     window of tau_int."""
     figure, axes = style.new_figure(columns=2, height=2.9)
-    lags, named = 1, chosen(task)
+    lags, named = 1, shown_indices(task)
     order, symbol = order_of(task)
     for panel, series, name in zip(axes[0], (task.energy, order**2), ("$e$", f"${symbol}^2$")):
         for index, colour in enumerate(colours(task)):
@@ -116,12 +117,12 @@ def plot_autocorrelation(task):
     for panel in axes[0]:
         panel.set_xlim(0, min(lags, task.energy.shape[1] - 1))
         panel.set_ylim(-0.2, 1.02)
-    put_title(figure, task)
-    scale_of_colours(figure, task)
+    add_title(figure, task)
+    add_temperature_scale(figure, task)
     return figure, "autocorrelation"
 
 
-def scale_of_colours(figure, task):
+def add_temperature_scale(figure, task):
     """Adds a colour scale if there are too many temperatures for the legend."""
     if len(task.temperature) > MOST_CURVES:
         style.temperature_bar(figure, task.temperature)
@@ -135,7 +136,7 @@ def coexisting(task, temperature):
     q = task.states
     if q <= 4 or len(task.extents) != 2 or task.p != 0:
         return None
-    if abs(np.log(1 + np.sqrt(q)) * temperature - 1) > 1e-4:
+    if abs(published.square_potts_beta_c(q) * temperature - 1) > 1e-4:
         return None
     x = np.arccosh(np.sqrt(q) / 2)
     middle = 1 + 1 / np.sqrt(q)
@@ -172,8 +173,8 @@ def plot_energies(task):
     panel.set_xlabel(style.LABELS["energy"])
     panel.set_ylabel("density of measurements")
     panel.set_ylim(bottom=0)
-    put_title(figure, task)
-    scale_of_colours(figure, task)
+    add_title(figure, task)
+    add_temperature_scale(figure, task)
     if few:
         panel.legend(**style.SMALL_LEGEND)
     return figure, "energies"
@@ -184,7 +185,7 @@ def moments(task, index):
     e, m = task.energy[index], task.magnetisation[index]
     t, n = task.temperature[index], task.sites
     e, e2, size, squares, fourth = (  # Houdayer moves couple r and r + 2, where r % 4 < 2
-        plot_overlaps.of_members(task, series, lambda r: r // 4 * 2 + r % 2)
+        plot_overlaps.member_means(task, series, lambda r: r // 4 * 2 + r % 2)
         for series in (e, e**2, np.abs(m), m**2, m**4))
     return {
         "energy": mean_and_error(e),
@@ -212,7 +213,7 @@ def plot_moments(task):
     plot_overlaps.draw_averages(axes, temperature, table, columns)
     for panel in axes[-1]:
         panel.set_xlabel(style.TEMPERATURE)
-    put_title(figure, task)
+    add_title(figure, task)
     return figure, "moments"
 
 
@@ -220,7 +221,7 @@ def draw(task, folder):
     """Draws all figures of the task into `folder` as <task>-<figure>. Returns their paths."""
     times = task.energy.shape[1]
     drawers = [plot_moments] if times >= 2 else []
-    if times >= 2 and plot_overlaps.meaning_of_task(task):
+    if times >= 2 and plot_overlaps.overlap_order_of_task(task):
         drawers += [lambda task: plot_overlaps.plot_run(task, title(task))]
     if times >= 2:
         drawers += [plot_series]

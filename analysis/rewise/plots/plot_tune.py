@@ -19,7 +19,7 @@ def worth(candidate):
     return value_and_error(candidate.get("worth", candidate["rate"]))
 
 
-def share(candidate):
+def schedule_order(candidate):
     """Sort key of schedules: by cluster updates per sweep, from 1:0 to 0:1, and without cluster
     updates by sweeps (2:0 and so on). Swendsen-Wang comes last."""
     sweeps, updates = (int(part) for part in candidate["schedule"].split(":"))
@@ -47,7 +47,7 @@ def setting_name(setting):
         f"$T = {temperature_text(setting)}$"
 
 
-def same(candidate, winner):
+def is_winner(candidate, winner):
     return (candidate["schedule"], candidate["cluster"]) == (winner["schedule"], winner["cluster"])
 
 
@@ -57,17 +57,17 @@ def plot_rates(settings):
     settings = settings[:MOST_PANELS]
     figure, axes = style.grid(len(settings))
     for panel, setting in zip(axes.flat, settings):
-        candidates = sorted(setting["candidates"], key=share)
-        for kept in (True, False):
+        candidates = sorted(setting["candidates"], key=schedule_order)
+        for to_the_end in (True, False):
             at = [k for k, c in enumerate(candidates)
-                  if (c["dropped"] is None) == kept and np.isfinite(worth(c)[0])]
+                  if (c["dropped"] is None) == to_the_end and np.isfinite(worth(c)[0])]
             if not at:
                 continue
             rate = np.array([worth(candidates[k]) for k in at]).reshape(-1, 2)
-            face = {} if kept else {"markerfacecolor": "white"}
+            face = {} if to_the_end else {"markerfacecolor": "white"}
             style.points(panel, at, rate[:, 0], rate[:, 1], 0,
-                         "measured to the end" if kept else "dropped early", **face)
-        best = [k for k, c in enumerate(candidates) if same(c, setting["winner"])][0]
+                         "measured to the end" if to_the_end else "dropped early", **face)
+        best = [k for k, c in enumerate(candidates) if is_winner(c, setting["winner"])][0]
         panel.plot(best, worth(candidates[best])[0], marker="*", markersize=9,
                    color=style.COLOURS[1], linestyle="none", zorder=5,
                    label=f"best: {schedule_label(candidates[best])}")
@@ -94,7 +94,7 @@ def plot_scan(settings):
     """A row per p: the worth of each schedule, divided by that of the best one, which has a frame.
     Hatched: not measured."""
     columns = sorted({schedule_label(c): c for s in settings for c in s["candidates"]}.values(),
-                     key=share)
+                     key=schedule_order)
     names = [schedule_label(c) for c in columns]
     ratio = np.full((len(settings), len(columns)), np.nan)
     best = []

@@ -13,7 +13,7 @@ if not __package__:  # called as a script, by the program
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
     __package__ = "rewise.plots"
 
-from .plot import Parser, guarded, modules_are_there, run_script  # noqa: E402
+from .plot import Parser, guarded, end_imports, run_script  # noqa: E402
 
 
 def write(folder):
@@ -24,7 +24,7 @@ def write(folder):
     from . import plot_study, report_page
     from ..files import read_model, read_summary
 
-    modules_are_there()
+    end_imports()
     summary = read_summary(folder)
     if summary.get("kind") not in ("tc", "sweep"):
         raise ValueError(f"kind = {summary.get('kind')!r}: reports exist for sweep and tc only")
@@ -35,7 +35,7 @@ def write(folder):
 
 
 def main(arguments):
-    parser = Parser(description="Writes report.html of a study.", add_help=True)
+    parser = Parser(description="Writes report.html of a study.")
     parser.add_argument("folder", type=pathlib.Path, help="a study's folder")
     options = parser.parse_args(arguments)
     return guarded("rewise", options.folder, lambda: write(options.folder))[1]

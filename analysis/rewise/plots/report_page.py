@@ -9,7 +9,7 @@ import numpy as np
 
 from . import report_tables
 from .report_provenance import provenance_of
-from ..files import write_aside
+from ..files import write_atomically
 
 STYLE = """
 :root { color-scheme: light; }
@@ -104,8 +104,9 @@ BOXES = {report_tables.FATAL: ("fatal", "No result, or a result that may be wron
 def warnings_boxes(warnings):
     """A box per severity, the most severe first."""
     boxes = []
-    for weight, (kind, name) in BOXES.items():
-        items = [f"<li>{html.escape(line)}</li>" for of, line in warnings if of == weight]
+    for box_severity, (kind, name) in BOXES.items():
+        items = [f"<li>{html.escape(line)}</li>" for severity, line in warnings
+                 if severity == box_severity]
         if items:
             boxes.append(f'<div class="warnings {kind}"><strong>{name}</strong>'
                          f"<ul>{''.join(items)}</ul></div>")
@@ -202,5 +203,5 @@ def page(summary, folder, plots):
 def write(folder, summary, plots):
     """Writes report.html into the folder and returns its path. `plots`: PNG files, in order."""
     path = pathlib.Path(folder) / "report.html"
-    write_aside(path, page(summary, pathlib.Path(folder), plots).encode())
+    write_atomically(path, page(summary, pathlib.Path(folder), plots).encode())
     return path

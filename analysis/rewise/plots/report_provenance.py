@@ -29,7 +29,7 @@ def provenance_of(folder, summary):
             damaged.append(str(error).replace(str(path), path.name))
             continue
         notes.append(provenance)
-        purpose, _ = purposes.of(path.name.removesuffix(".h5"), configuration, temperatures)
+        purpose, _ = purposes.purpose_of(path.name.removesuffix(".h5"), configuration, temperatures)
         counts[purpose] = counts.get(purpose, 0) + 1
 
     def all_of(key):

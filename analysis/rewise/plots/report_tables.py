@@ -64,7 +64,7 @@ def checks(summary):
 
 # Severity of a warning: there is no result, or a result may be wrong.
 FATAL, DOUBT = range(2)
-FATAL_WORDS = ("not in equilibrium", "no Tc", "no crossing could be used", "damaged")
+FATAL_WORDS = ("not in equilibrium", "no Tc", "damaged")
 
 
 def warnings(summary, damaged=()):
@@ -73,17 +73,17 @@ def warnings(summary, damaged=()):
     damaged file). This function checks nothing."""
     lines = []
 
-    def add(weight, text):
+    def add(severity, text):
         if text not in [known for _, known in lines]:
-            lines.append((weight, text))
+            lines.append((severity, text))
 
-    def weight_of(text):
+    def severity_of(text):
         return FATAL if any(words in text for words in FATAL_WORDS) else DOUBT
 
     for text in damaged:
         add(FATAL, text)
     for text in summary.get("warnings", []):
-        add(weight_of(text), text)
+        add(severity_of(text), text)
     for point in summary["points"]:
         name = f"p = {name_of(point)}"
         if summary.get("kind") == "tc" and point.get("tc") is None:
@@ -91,7 +91,7 @@ def warnings(summary, damaged=()):
             for text in reasons or ["no Tc"]:
                 add(FATAL, f"{name}: {text}")
         for text in point.get("warnings", []):
-            add(weight_of(text), f"{name}: {text}")
+            add(severity_of(text), f"{name}: {text}")
     return sorted(lines, key=lambda line: line[0])
 
 

@@ -16,19 +16,11 @@ import sys
 
 import numpy as np
 
-from .. import files
+from .. import files, published
 from ..files import total, value_and_error, with_error
 from .plot import guarded
 
 RULES = ("rewire", "add", "swap")
-# Exponents of Tc(p) - Tc(0) that Hawick & James (2006) fitted to all their p, for the rule `swap`.
-HAWICK_JAMES = {2: 0.50, 3: 0.698, 4: 0.75}
-# The plain lattice: Tc, gamma, amplitude of <M^2>/N = amplitude (1 - Tc/T)^-gamma above Tc, and
-# <s_i s_j> of a bond at Tc. Square lattice: exact, but for the amplitude (Barouch, McCoy & Wu
-# 1973). Cubic lattice: Ferrenberg, Xu & Landau 2018; Hasenbusch 2010; the amplitude belongs to this
-# gamma (plain_lattice.py).
-REGULAR = {2: (2 / np.log(1 + 2**0.5), 7 / 4, 0.9625817, 2**-0.5),
-           3: (4.5115232, 1.2370755, 1.1231, 0.3302022)}
 MARKERS = {1: "s", 2: "o", 3: "^", 4: "D"}  # of dimensions
 COLUMNS = ("dim", "rule", "p", "crossings", "crossings_error", "tree", "tree_error", "z", "tc",
            "tc_error", "method", "shift", "shift_error", "next_p", "exponent", "exponent_error")
@@ -161,15 +153,15 @@ def limiting_amplitude(dim, rule):
     """The limit of (Tc(p) - Tc(0)) / p^(1/gamma) for p -> 0, or None in other dimensions than two
     and three. It follows from the tree condition to first order in p and quantities of the plain
     lattice (analysis/README.md, "Amplitude of the shift")."""
-    if dim not in REGULAR:
+    if dim not in published.BOND_ENERGY:
         return None
-    tc, gamma, amplitude, bond = REGULAR[dim]
-    beta = 1 / tc
+    beta, bond = published.BETA_C[dim][0], published.BOND_ENERGY[dim]
     t = np.tanh(beta)
     removed = np.exp(-beta) / (np.cosh(beta) - bond * np.sinh(beta))
     g = (bond - t) / (1 - t * bond)
     factor = {"add": 1, "rewire": removed, "swap": removed**2 / (1 + t**2 * g**2)}[rule]
-    return tc * (2 * dim * t * amplitude * factor)**(1 / gamma)
+    chi = 2 * dim * t * published.SUSCEPTIBILITY[dim] * factor
+    return chi**(1 / published.GAMMA[dim]) / beta
 
 
 def draw(rows, folder):
@@ -177,28 +169,28 @@ def draw(rows, folder):
     distinguish rules, markers dimensions; each has its own legend. Broken lines: theory for
     small p; dotted lines: fits of Hawick & James over all p, for rule swap."""
     from . import plot_style as style
-    from .plot_study import ONE_OVER_GAMMA, p_axis
+    from .plot_study import p_axis
 
     figure, axes = style.new_figure(columns=2, rows=2, height=2.9)
     (tc, shift), (amplitude, exponent) = axes
-    theories = {**ONE_OVER_GAMMA, 4: 1.0}
+    theories = {dim: 1 / gamma for dim, gamma in published.GAMMA.items()}
     thin = {"linewidth": 0.8, "zorder": 1}
     with_theory = set()  # dimensions
     for (dim, rule), group in groups_of(rows):
         index = RULES.index(rule)
         colour = style.COLOURS[index]
-        look = {"marker": MARKERS[dim], "linestyle": "-", "linewidth": 0.4}
-        style.points(tc, *known(group, "tc"), index, **look)
+        curve_style = {"marker": MARKERS[dim], "linestyle": "-", "linewidth": 0.4}
+        style.points(tc, *known(group, "tc"), index, **curve_style)
         p, value, error = known(group, "shift")
-        style.points(shift, p, value, error, index, **look)
+        style.points(shift, p, value, error, index, **curve_style)
         local = [row for row in group if np.isfinite(row["exponent"])]
         style.points(exponent, [np.sqrt(row["p"] * row["next_p"]) for row in local],
                      [row["exponent"] for row in local],
-                     np.array([row["exponent_error"] for row in local]), index, **look)
+                     np.array([row["exponent_error"] for row in local]), index, **curve_style)
         theory = theories.get(dim)
         limit = limiting_amplitude(dim, rule)
         if limit and len(p):
-            style.points(amplitude, p, value / p**theory, error / p**theory, index, **look)
+            style.points(amplitude, p, value / p**theory, error / p**theory, index, **curve_style)
             amplitude.axhline(limit, color=colour, linestyle="--", **thin)
         if theory and len(p) and dim not in with_theory:
             with_theory.add(dim)
@@ -206,7 +198,7 @@ def draw(rows, folder):
             shift.plot(x, value[np.argmin(p)] * (x / p.min())**theory, color=style.GREY,
                        linestyle="--", **thin)
             exponent.axhline(theory, color=style.GREY, linestyle="--", **thin)
-            exponent.axhline(HAWICK_JAMES[dim], color=style.COLOURS[RULES.index("swap")],
+            exponent.axhline(published.HAWICK_JAMES[dim], color=style.COLOURS[RULES.index("swap")],
                              linestyle=":", **thin)
     shift.set_yscale("log")
     shifts = [row["shift"] for row in rows if row["shift"] > 0]
@@ -221,7 +213,7 @@ def draw(rows, folder):
         exponent.text(0.5, 0.5, "two values of $p$\nare needed", transform=exponent.transAxes,
                       ha="center", va="center", color=style.GREY)
     for dim in with_theory:
-        for level in (theories[dim], HAWICK_JAMES[dim]):
+        for level in (theories[dim], published.HAWICK_JAMES[dim]):
             exponent.annotate(f"{dim}D", (1, level), (2, 0), va="center", fontsize=6,
                               xycoords=exponent.get_yaxis_transform(),
                               textcoords="offset points", annotation_clip=False)

@@ -18,6 +18,7 @@ import sys
 import numpy as np
 
 from .. import files
+from ..published import square_potts_beta_c
 from .plot import guarded
 
 COLUMNS = {"tsg": ("dim", "rule", "p", "tsg", "tsg_error"),
@@ -60,17 +61,17 @@ def draw(kind, values, folder):
     for first, second in sorted(values, reverse=True,
                                 key=lambda key: (-firsts.index(key[0]), key[1])):
         index, (p, t, error) = firsts.index(first), values[first, second]
-        bare = 2 / np.log(1 + 2**0.5) if glass else 1 / np.log(1 + first**0.5)
+        bare = (2 if glass else 1) / square_potts_beta_c(2 if glass else first)
         label = f"{first}, {second}" if glass else \
             f"q = {first}, {'first order' if second == 'first' else 'order undecided'}"
-        look = {"markerfacecolor": "none"} if second in ("first", CROSSINGS) else {}
-        look |= {"markersize": 7} if second == CROSSINGS else {}  # around the other symbol
-        style.points(whole, p, t, error, index, label, **look)
+        curve_style = {"markerfacecolor": "none"} if second in ("first", CROSSINGS) else {}
+        curve_style |= {"markersize": 7} if second == CROSSINGS else {}  # around the other symbol
+        style.points(whole, p, t, error, index, label, **curve_style)
         if not glass:
             whole.axhline(bare, color=style.COLOURS[index], linestyle="--", linewidth=0.8)
         if glass and (first, second) != ("add", TREE):
             continue
-        style.points(shift, p, t - bare, error, index, label if glass else None, **look)
+        style.points(shift, p, t - bare, error, index, label if glass else None, **curve_style)
         shifts.extend(t - bare)
         if glass:
             shift.plot(p, (t[0] - bare) * (p / p[0])**SHIFT_EXPONENT, color=style.GREY,

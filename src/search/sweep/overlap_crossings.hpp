@@ -1,6 +1,6 @@
 // Crossings of the overlap curves of consecutive sizes, which tend to the spin-glass transition as
 // the sizes grow: of U_q and of N^x [<q^2>]. x = 2/3 with shortcuts (mean field); x = (1 + eta)/3
-// on the cubic lattice, eta = -0.3900(36) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
+// on the cubic lattice (glass_eta in analysis/scaling/regular_lattice.hpp).
 #pragma once
 
 #include <string_view>

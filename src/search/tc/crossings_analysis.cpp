@@ -21,7 +21,7 @@ constexpr double kMaxBinder = 2.0 / 3;  // U in the ordered phase
 
 std::optional<double> known_tc(const StudyConfig& config, double p) {
   if (config.model.is_potts()) return potts_tc(config.dim(), p, config.model.q);
-  if (p == 0 && config.dim() == 2) return 2 / std::log(1 + std::sqrt(2.0));
+  if (p == 0 && config.dim() == 2) return regular_lattice(2).tc().value;
   return std::nullopt;
 }
 
@@ -29,9 +29,8 @@ std::optional<double> known_tc(const StudyConfig& config, double p) {
 // 0.
 std::optional<double> known_binder(int dim, double p) {
   if (p > 0) return mean_field_binder();
-  if (dim == 2) return 0.61069;
-  if (dim == 3) return 0.4655;
-  return std::nullopt;
+  const double regular = regular_lattice(dim).binder;
+  return std::isfinite(regular) ? std::optional(regular) : std::nullopt;
 }
 
 bool cubic_shape(const std::vector<SizeData>& sizes) {

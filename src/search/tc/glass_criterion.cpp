@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "analysis/scaling/regular_lattice.hpp"
+
 namespace rewise {
 namespace {
 
@@ -11,8 +13,8 @@ constexpr double kMeanField = 1.0 / 3;
 
 ScalingExponents glass_exponents(double p) {
   if (p > 0) return {kMeanField, kMeanField};
-  constexpr double nu = 2.562, omega = 1.12, dim = 3;
-  return {1 / (nu * dim), omega / dim};
+  const RegularLattice& cubic = regular_lattice(3);
+  return {1 / (cubic.glass_nu * 3), cubic.glass_omega / 3};
 }
 
 // The step for a point without a result: twice as many graphs if that may give a result.

@@ -2,8 +2,8 @@
 // (overlap_crossings.hpp), extrapolated to infinite size (analysis/scaling/extrapolation.hpp).
 //
 // p > 0: mean field, whose windows are of order N^(-1/3), y = w = 1/3. Crossings of U_q and of
-// N^(2/3) [<q^2>] share T_SG. p = 0: the cubic lattice, J = +-1, with nu = 2.562(42) and
-// omega = 1.12(10) (Baity-Jesi et al., Phys. Rev. B 88, 224416 (2013)).
+// N^(2/3) [<q^2>] share T_SG. p = 0: the cubic lattice, J = +-1, with
+// published exponents (analysis/scaling/regular_lattice.hpp).
 #pragma once
 
 #include <optional>

@@ -120,7 +120,7 @@ std::vector<std::string> row_text(const TuneResult& result, const TuneRow& row) 
 
 Json tune_json(const TuneResult& result) {
   Json json;
-  json["graph"] = graph_json(result.graph, result.graph.rewired());
+  json["graph"] = graph_json(result.graph);
   if (result.exchange()) {
     json["exchange"] = true;
     if (result.spec.schedule.houdayer) json["houdayer"] = true;

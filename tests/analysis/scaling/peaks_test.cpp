@@ -249,9 +249,9 @@ TEST_CASE("two rounded temperatures meet at the transition whatever the law of t
   for (const auto& law : laws) {
     double squares = 0, errors = 0;
     for (int seed = 0; seed < 60; ++seed) {
-      const Meeting of = meeting(
+      const Meeting curves = meeting(
           {8, 12, 16, 24}, law, [](double) { return 0.0; }, 0.15, dice);
-      const MeetingFit fit = extrapolate_to_meeting("susceptibility", of.upper, of.lower);
+      const MeetingFit fit = extrapolate_to_meeting("susceptibility", curves.upper, curves.lower);
       REQUIRE(fit.ok);
       CHECK(fit.q >= 0.01);
       squares += off(fit) * off(fit) / 60;
@@ -287,8 +287,8 @@ TEST_CASE("small rewired lattices: the error includes the uncertainty of the ext
       };
       double squares = 0, errors = 0;
       for (int seed = 0; seed < 60; ++seed) {
-        const Meeting of = meeting(edges, width, shift, 0.15, dice);
-        const MeetingFit fit = extrapolate_to_meeting("susceptibility", of.upper, of.lower);
+        const Meeting curves = meeting(edges, width, shift, 0.15, dice);
+        const MeetingFit fit = extrapolate_to_meeting("susceptibility", curves.upper, curves.lower);
         REQUIRE(fit.ok);
         squares += off(fit) * off(fit) / 60;
         errors += std::hypot(fit.limit.error, fit.systematic) / 60;

@@ -66,10 +66,10 @@ TEST_CASE("Tc of the chain: the tree condition and the counting of paths agree")
       for (const TreeOrder order : {TreeOrder::ferromagnet, TreeOrder::spin_glass}) {
         const TreeRule rule{1, p, network, order, {1, 0.5}};
         const TreeRule plain{1, p, network};
-        const TreeRule& of = rule.is_glass() ? rule : plain;
+        const TreeRule& tested = rule.is_glass() ? rule : plain;
         INFO("p = " << p << (network == TreeNetwork::rewire ? ", rewire" : ", add")
-                    << (of.is_glass() ? ", glass" : ""));
-        CHECK(chain_tc(of) == Approx(chain_by_counting(of)).epsilon(1e-9));
+                    << (tested.is_glass() ? ", glass" : ""));
+        CHECK(chain_tc(tested) == Approx(chain_by_counting(tested)).epsilon(1e-9));
       }
     }
   }
@@ -159,18 +159,18 @@ TEST_CASE("rule swap: fields and couplings that rings mediate, by enumeration") 
       for (std::size_t r = 1; r < k; ++r) sum += s(r * kRegion + kX) + s(r * kRegion + kY);
       return (s(kX) + s(kY)) * sum;
     };
-    const SwapRing of = swap_ring(shortcut, g, regions);
+    const SwapRing effect = swap_ring(shortcut, g, regions);
     INFO(regions << " regions");
     CHECK(enumerate(k * kRegion, ring, others) ==
-          Approx(a * a * of.field / (2 * (1 + of.coupling * g))).epsilon(1e-12));
+          Approx(a * a * effect.field / (2 * (1 + effect.coupling * g))).epsilon(1e-12));
     // The other regions act on one region like a coupling of its two ends. Keeping the removed bond
     // with probability `kept` has the same effect.
     std::vector<Coupling> coupled = alone, whole = alone;
-    coupled.push_back({kZ, kO, of.coupling});
+    coupled.push_back({kZ, kO, effect.coupling});
     whole.push_back({kZ, kO, t});
     const double seen = enumerate(k * kRegion, ring, inner);
     CHECK(enumerate(kRegion, coupled, inner) == Approx(seen).epsilon(1e-12));
-    const double kept = kept_for_coupling(beta, g, of.coupling);
+    const double kept = kept_for_coupling(beta, g, effect.coupling);
     CHECK(kept * enumerate(kRegion, whole, inner) + (1 - kept) * enumerate(kRegion, alone, inner) ==
           Approx(seen).epsilon(1e-12));
   }

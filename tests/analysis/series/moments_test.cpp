@@ -199,12 +199,15 @@ TEST_CASE("over graphs: C and chi are averages over graphs, U comes from average
     graphs.table[m].resize(2, 1);
     graphs.table[m] << rows[0][m], rows[1][m];
   }
-  const auto of = [&](const MomentFunction& f) { return curve_over_graphs(0, graphs, f).at(0); };
-  CHECK(of(specific_heat).value == Approx((0.25 + 0.5) / 2 * 10 / 4));
-  CHECK(of(specific_heat).error == Approx(0.25 / 2 * 10 / 4));
-  CHECK(of(susceptibility).value == Approx(((0.4 - 0.25) + (0.6 - 0.49)) / 2 * 10 / 2));
-  CHECK(of(field_susceptibility).value == Approx(((0.4 - 0.04) + (0.6 - 0.01)) / 2 * 10 / 2));
+  const auto estimate = [&](const MomentFunction& f) {
+    return curve_over_graphs(0, graphs, f).at(0);
+  };
+  CHECK(estimate(specific_heat).value == Approx((0.25 + 0.5) / 2 * 10 / 4));
+  CHECK(estimate(specific_heat).error == Approx(0.25 / 2 * 10 / 4));
+  CHECK(estimate(susceptibility).value == Approx(((0.4 - 0.25) + (0.6 - 0.49)) / 2 * 10 / 2));
+  CHECK(estimate(field_susceptibility).value == Approx(((0.4 - 0.04) + (0.6 - 0.01)) / 2 * 10 / 2));
   const double full = 1 - 0.4 / (3 * 0.25);
   const double left = ((1 - 0.3 / (3 * 0.16)) + (1 - 0.5 / (3 * 0.36))) / 2;
-  CHECK(of(binder_at).value == Approx(2 * full - left));  // jackknifed: full - (n - 1)(left - full)
+  CHECK(estimate(binder_at).value ==
+        Approx(2 * full - left));  // jackknifed: full - (n - 1)(left - full)
 }

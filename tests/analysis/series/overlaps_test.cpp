@@ -10,7 +10,7 @@ using namespace rewise;
 
 namespace {
 
-double of(const std::vector<Value>& values, std::string_view name) {
+double value_of(const std::vector<Value>& values, std::string_view name) {
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (overlap_observables()[k].name == name) return values[k].value;
   }
@@ -33,15 +33,15 @@ TEST_CASE("overlaps: Binder's ratio is 1 for two peaks and 0 for a normal distri
     }
   }
   const auto two = overlap_values(overlap_rows(peaks, links, sites, bonds), sites);
-  CHECK(std::abs(of(two, "overlap_m2") - 0.09) < 1e-12);
-  CHECK(std::abs(of(two, "overlap_binder") - 1) < 1e-12);
-  CHECK(std::abs(of(two, "spin_glass_susceptibility") - 90) < 1e-9);
-  CHECK(std::abs(of(two, "scaled_overlap") - 9) < 1e-9);  // 1000^(2/3) = 100
-  CHECK(std::abs(of(two, "link_overlap") - 0.25) < 1e-12);
+  CHECK(std::abs(value_of(two, "overlap_m2") - 0.09) < 1e-12);
+  CHECK(std::abs(value_of(two, "overlap_binder") - 1) < 1e-12);
+  CHECK(std::abs(value_of(two, "spin_glass_susceptibility") - 90) < 1e-9);
+  CHECK(std::abs(value_of(two, "scaled_overlap") - 9) < 1e-9);  // 1000^(2/3) = 100
+  CHECK(std::abs(value_of(two, "link_overlap") - 0.25) < 1e-12);
   const auto one = overlap_values(overlap_rows(bell, links, sites, bonds, 2), sites);
   // Var q^4 = 96 sigma^8: U_q has a standard error of sqrt(24 / (8 x 20000)) / 2 = 0.006.
-  CHECK(std::abs(of(one, "overlap_binder")) < 0.03);
-  CHECK(std::abs(of(one, "overlap_m2") - 0.01) < 5e-4);
+  CHECK(std::abs(value_of(one, "overlap_binder")) < 0.03);
+  CHECK(std::abs(value_of(one, "overlap_m2") - 0.01) < 5e-4);
 }
 
 TEST_CASE("overlaps: pairs are divided into time blocks, and the oldest times are dropped") {
