@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
@@ -162,12 +163,13 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   config.target_error = section.number_at("target_error", *node);
 }
 
-constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
+constexpr std::array<std::string_view, 5> kMethods{"both", "crossings", "tree", "peaks", "glass"};
 
 void read_method(const TomlSection& section, StudyConfig& config) {
   if (section.find("method") == nullptr) return;
-  config.method = static_cast<TcMethod>(
-      parse_word(section.text("method", ""), kMethods, "method", section.origin("method")));
+  config.method =
+      static_cast<TcMethod>(parse_word(section.text("method", ""), std::span(kMethods).first<3>(),
+                                       "method", section.origin("method")));
 }
 
 void read_observables(const TomlSection& section, StudyConfig& config) {

@@ -289,11 +289,9 @@ TcPointResult locate_tc(const StudyConfig& config, const WindowPoint& point) {
   result.warnings = point.warnings;
   result.averages.resize(point.sizes.size());
   if (point.sizes.empty() && point.p > 0) {
-    result.reasons.push_back({TcStatus::out_of_reach,
-                              config.method == TcMethod::tree
-                                  ? "the study does not request crossings (sampling.method)"
-                                  : "the sizes that sizes = \"auto\" allows have too few shortcuts "
-                                    "for crossings"});
+    result.reasons.push_back(
+        {TcStatus::out_of_reach,
+         "the sizes that sizes = \"auto\" allows have too few shortcuts for crossings"});
     return result;
   }
   if (point.sizes.empty()) {

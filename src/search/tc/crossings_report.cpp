@@ -357,8 +357,8 @@ std::string tc_points_csv(const TcReport& report) {
 }
 
 std::string tc_text(const TcReport& report) {
-  const bool crossings = report.config.method != TcMethod::tree;
-  return (crossings ? crossings_text(report) : "") +
+  const bool alone = report.tree != nullptr && report.tree->alone;
+  return (alone ? "" : crossings_text(report)) +
          (report.tree == nullptr ? "" : tree_text(report.config, *report.tree, report.crossings));
 }
 

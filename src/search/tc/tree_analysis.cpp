@@ -40,7 +40,6 @@ BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>
 TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
                         std::vector<TreePoint> points) {
   TreeResult result;
-  result.alone = config.method == TcMethod::tree;
   result.orders = !config.model.is_ferromagnet();
   result.points = std::move(points);
   if (config.dim() > 1) result.tc0 = regular_lattice(config.dim()).tc();
