@@ -91,7 +91,7 @@ TEST_CASE("crossings: a window around them is kept, another one moves towards th
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
   const TcWindow small{2.5, 2 * half, false}, good{2.5, half, false};
   const WindowDecision stays =
-      criterion->decide(point_in_windows(small, good), 1, good, criterion->most_moves());
+      criterion->decide(point_in_windows(small, good), 1, good, criterion->rules.most_moves);
   CHECK(stays.settled);
   CHECK(stays.next.centre == Approx(2.5).margin(0.3 * half));
   CHECK(stays.next.half_width == half);

@@ -132,10 +132,22 @@ WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& 
 
 class CrossingsCriterion final : public WindowCriterion {
  public:
-  using WindowCriterion::WindowCriterion;
+  explicit CrossingsCriterion(const StudyConfig& config)
+      : WindowCriterion(config, {.sizes = 2,
+                                 .adaptive_scan = !config.equilibrate,
+                                 .windows_stay = true,
+                                 .most_moves = kMaxMoves,
+                                 .grid_points = 41,
+                                 .measurements = 20}) {}
 
-  std::size_t scan_sizes() const override { return 2; }
-  bool adaptive_scan() const override { return !config_.equilibrate; }
+  // Crossings do not if Tc = 0 (one dimension, p = 0), or if sizes = "auto" and the smallest
+  // lattice has fewer than 100 shortcuts.
+  bool reaches(double p) const override {
+    if (p == 0) return config_.dim() > 1;
+    constexpr double shortcuts = 100;
+    return !config_.auto_sizes ||
+           site_count(config_.sizes.front()) * config_.dim() * p >= shortcuts;
+  }
 
   // Estimate from the crossing of U of the two smallest sizes; without a crossing, the temperature
   // where U of the larger size is closest to 0.4.
@@ -196,10 +208,6 @@ class CrossingsCriterion final : public WindowCriterion {
     return around(window.centre, window.wide, point.p, before.sites);
   }
 
-  std::size_t first_decided() const override { return 1; }
-  bool windows_last() const override { return true; }
-  int most_moves() const override { return kMaxMoves; }
-
   void give_up(WindowPoint& point, const std::string& size) const override {
     point.no_window = fmt::format(
         "{}: no temperature window was found that has the crossing well inside; give "
@@ -215,13 +223,9 @@ class CrossingsCriterion final : public WindowCriterion {
     size.samples.improved = !config_.measure && config_.model.kind == ModelKind::ising;
   }
 
-  Eigen::Index grid_points() const override { return 41; }
-
   void adjust(SizePlan& plan, double p) const override {
     if (begins_short(config_, p)) plan.measure = first_measurements(config_.replicas);
   }
-
-  std::uint64_t likely_measurements() const override { return 20; }
 
  private:
   TcWindow around(double centre, bool wide, double p, double sites) const {

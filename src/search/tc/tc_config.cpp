@@ -7,12 +7,18 @@
 
 #include "src/base/error.hpp"
 #include "src/search/tc/glass_criterion.hpp"
-#include "src/search/tc/peaks_criterion.hpp"
 #include "src/search/tc/tree_criterion.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {
+
+// Potts models whose transition may be of first order, where U does not cross: q >= 3, except q = 3
+// and 4 on the plain square lattice.
+bool by_peaks(const StudyConfig& config) {
+  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
+  return config.model.q > 2 && !(config.model.q <= 4 && plain_square);
+}
 
 // Throws Error(usage), with the name of the study's file.
 using Fail = std::function<void(const std::string& what)>;

@@ -30,7 +30,7 @@ class IsingTc {
         early.write([&] { return outcome(so_far, beside ? std::vector<TreePoint>() : tree_); });
       };
       seen.interrupted = [&](const std::vector<WindowPoint>& finished) { points_ = finished; };
-      points_ = search_windows(study, stop, progress, seen);
+      points_ = search_windows(study, stop, progress, *crossings_criterion(config_), seen);
     };
     const auto by_bare_lattices = [&] {
       DataHandlers<std::vector<TreePoint>> seen;
@@ -100,7 +100,11 @@ StudyAnalysis tc_study(const StudyConfig& config, TcMethod method) {
     return study_of<std::vector<SweepPoint>>(config, search_glass, glass_outcome);
   }
   if (method == TcMethod::peaks) {
-    return study_of<std::vector<WindowPoint>>(config, search_windows, peaks_outcome);
+    const auto search = [](Study& study, const StopToken& stop, Progress& progress,
+                           const auto& seen) {
+      return search_windows(study, stop, progress, *peaks_criterion(study.config()), seen);
+    };
+    return study_of<std::vector<WindowPoint>>(config, search, peaks_outcome);
   }
   return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {
     return IsingTc(config, method).run(study, stop, progress, early);
