@@ -96,7 +96,7 @@ PlannedTask PointTasks::task_of(StudyPoint& point, const SizeData& size, std::si
   task.extends = purpose != "scan" || kind_.extends_scans;
   task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(point.p), size_text(size),
                            point.label.empty() ? "" : ", ", point.label, purpose, graph + 1);
-  task.seconds = point.speed.of(index) * size.samples.sites *
+  task.seconds = point.speed.seconds(index) * size.samples.sites *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
   task.on_result = point.speed.record(index);
   return task;

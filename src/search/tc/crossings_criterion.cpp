@@ -31,14 +31,14 @@ struct WindowShift {
   bool wider = false;    // the window is too narrow for the crossings of both observables
 };
 
-MomentFunction crossing_function(const SizeSamples& samples, int observable) {
+MomentFunction crossing_function(const SizeSamples& samples, CrossingObservable observable) {
   if (observable == kBinder) return binder_at;
   return [power = samples.m2_power](const Moments& m, double sites, double) {
     return std::pow(sites, power) * m(kM2);
   };
 }
 
-JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, CrossingObservable observable) {
   SizeSamples first = samples;
   first.graphs.resize(std::min<std::size_t>(samples.graphs.size(), kPilotGraphs));
   return observable_curve(sample, first, observable);
@@ -46,7 +46,8 @@ JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observabl
 
 // Side on which the crossing of an observable lies if the window does not contain it: +1 above, -1
 // below, 0 unknown, because the windows do not overlap.
-double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
+double side_of_crossing(const SizeSamples& small, const SizeSamples& large,
+                        CrossingObservable observable) {
   const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
   const double low = std::max(a.temperature(0), b.temperature(0));
   const double high =
@@ -84,15 +85,17 @@ double limit_of_binder(const SizeSamples& samples) {
 WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
                                  double half_width, double most_half_width) {
   Crossing crossings[2];
-  for (const int o : {kBinder, kScaledM2}) {
+  for (const CrossingObservable o : {kBinder, kScaledM2}) {
     crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
   }
-  const auto seen = [&](int o) { return crossings[o].status != CrossingStatus::none; };
+  const auto seen = [&](CrossingObservable o) {
+    return crossings[o].status != CrossingStatus::none;
+  };
   if (!seen(kBinder) && !seen(kScaledM2)) {
     return {blind_shift(small, large, centre, half_width), false, false};
   }
   if (!seen(kBinder) || !seen(kScaledM2)) {
-    const int known = seen(kBinder) ? kBinder : kScaledM2;
+    const CrossingObservable known = seen(kBinder) ? kBinder : kScaledM2;
     const double at = crossings[known].temperature.value - centre;
     const double side = side_of_crossing(small, large, known == kBinder ? kScaledM2 : kBinder);
     return {at + 0.5 * side * half_width, false, true};
@@ -113,7 +116,7 @@ WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& 
                          double centre, double half_width) {
   double sum[2] = {0, 0};  // of stable crossings, of all crossings
   int count[2] = {0, 0};
-  for (const int observable : {kBinder, kScaledM2}) {
+  for (const CrossingObservable observable : {kBinder, kScaledM2}) {
     if (observable != kBinder && p <= 0) break;
     const Crossing crossing = find_crossing(pilot_curve(0, small, observable),
                                             pilot_curve(1, large, observable), observable);
@@ -239,11 +242,13 @@ std::unique_ptr<WindowCriterion> crossings_criterion(const StudyConfig& config) 
   return std::make_unique<CrossingsCriterion>(config);
 }
 
-JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve observable_curve(int sample, const SizeSamples& samples,
+                                CrossingObservable observable) {
   return fine_curve(sample, samples, crossing_function(samples, observable));
 }
 
-JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve thermal_curve(int sample, const SizeSamples& samples,
+                             CrossingObservable observable) {
   return changed_curve(sample, fine_grid_table(samples), thermal_noise_table(samples),
                        crossing_function(samples, observable), controls(samples));
 }

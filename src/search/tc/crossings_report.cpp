@@ -46,7 +46,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
     const Crossing& c = result.crossings[i];
     const bool known = c.status != CrossingStatus::none;
     Json json;
-    json["quantity"] = quantity(c.observable);
+    json["quantity"] = crossing_name(c.observable);
     const bool pair = !c.with_limit();  // false: U of one size crosses its limit
     json["extents"] = {extents_of(point, c.smaller)};
     json["sites"] = {c.smaller};
@@ -78,13 +78,13 @@ Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Cro
   json["smallest"] = chosen.smallest;
   json["fit_limit"] = value_json(chosen.fit.parameter(0));
   json["fit"] = Json::array();
-  std::vector<int> observables;
+  std::vector<CrossingObservable> observables;
   for (const auto i : chosen.used) observables.push_back(crossings[i].observable);
   std::sort(observables.begin(), observables.end());
   observables.erase(std::unique(observables.begin(), observables.end()), observables.end());
   for (std::size_t k = 0; k < observables.size(); ++k) {
     const auto parameter = static_cast<Eigen::Index>(k) + 1;
-    json["fit"].push_back({{"quantity", quantity(observables[k])},
+    json["fit"].push_back({{"quantity", crossing_name(observables[k])},
                            {"amplitude", value_json(chosen.fit.parameter(parameter))},
                            {"covariance", number_json(chosen.fit.covariance(0, parameter))}});
   }

@@ -56,8 +56,8 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
   if (!result.tc0) return result;
   PointShifts found = point_shifts(p, tc, *result.tc0);
   for (std::size_t k = 0; k < p.size(); ++k) {
-    if (!found.of[k]) continue;
-    const Value shift = *found.of[k];
+    if (!found.by_point[k]) continue;
+    const Value shift = *found.by_point[k];
     const double scale = std::pow(p[k], -result.one_over_gamma);
     result.best[k].shift = shift;
     result.best[k].amplitude = {shift.value * scale, shift.error * scale};

@@ -22,9 +22,9 @@ const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
 // The transition temperature of one order. It is valid even if it is unknown which order sets in at
 // the higher temperature.
 std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
-  const TreePoint* of = point_of(point, order);
-  if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;
-  return of->tc().total();
+  const TreePoint* found = point_of(point, order);
+  if (found == nullptr || !found->root.ok || found->edge == 0) return std::nullopt;
+  return found->tc().total();
 }
 
 Json lambda_json(const TreePoint& point) {

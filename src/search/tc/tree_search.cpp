@@ -146,7 +146,7 @@ class TreeSearch {
     spec.measure = search.measure;
     task.label =
         fmt::format("p = {}, bare {}, graph {}", number_text(search.rule.p), extents, graph + 1);
-    task.seconds = speeds_[i].of(0) * search.sites() *
+    task.seconds = speeds_[i].seconds(0) * search.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = search.last ? "graph" : "pilot";
     task.on_result = speeds_[i].record(0);
