@@ -163,7 +163,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
   std::size_t requested = 0;
   for (const Rule rule : config.rules) {
     StudyConfig own = config;
-    own.rule = rule;
+    own.rules = {rule};
     for (std::size_t size = 0; size < config.sizes.size(); ++size) {
       for (const double p : config.p) {
         requested += config.graphs[size] * schedules_compared(config);

@@ -20,7 +20,7 @@ std::string assumptions(const StudyConfig& config, const LikelyCounts& likely) {
   const auto assume = [&](bool automatic, const std::string& what) {
     if (automatic) text += (text.empty() ? "" : ", ") + what;
   };
-  assume(!config.schedule, "schedule 1:1");
+  assume(config.schedules.empty(), "schedule 1:1");
   if (config.temperature_range) {
     assume(true, "temperatures as for a specific heat of 1 per site");
   } else {

@@ -27,7 +27,7 @@ Json schedule_json(const StudyConfig& config) {
 }
 
 Json cluster_json(const StudyConfig& config) {
-  if (config.clusters.empty()) return cluster_text(config);
+  if (config.clusters.empty()) return "auto";
   return one_or_list(config.clusters, [](ClusterUpdate c) { return Json(to_string(c)); });
 }
 

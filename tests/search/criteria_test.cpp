@@ -154,7 +154,7 @@ TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from s
 TEST_CASE("tree condition: root of the exact averages of the chain, with the requested error") {
   for (const double p : {0.1, 0.5}) {
     StudyConfig config;
-    config.rule = Rule::add;
+    config.rules = {Rule::add};
     config.p = {p};
     config.sizes = {{64}};
     config.target_error = 1e-3;
@@ -195,7 +195,7 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
 
 TEST_CASE("tree condition: without equilibrium the updates are doubled, finally without Tc") {
   StudyConfig config;
-  config.rule = Rule::add;
+  config.rules = {Rule::add};
   config.p = {0.1};
   config.sizes = {{64}};
   TreeSearchState search = open_tree(config, 0.1);

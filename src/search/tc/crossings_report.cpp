@@ -297,7 +297,7 @@ std::string crossings_text(const TcReport& report) {
   }
   std::string out =
       fmt::format("\n{}: critical temperatures, {}D, rule {}{}\n\n{}", report.config.name,
-                  report.config.dim(), rule_text(to_string(report.config.rule)),
+                  report.config.dim(), rule_text(to_string(report.config.rule())),
                   model_title(report.config.model), cells_table(rows));
   if (!reasons.empty()) out += "\n" + reasons;
   out += known + collapse_text(report.crossings.points);

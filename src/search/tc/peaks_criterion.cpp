@@ -24,7 +24,7 @@ constexpr std::uint64_t kMeasure = 100;
 constexpr double kHalfWidths = 3;
 
 double bonds_per_site(const StudyConfig& config, double p) {
-  return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
+  return config.dim() * (base_rule(config.rule()) == Rule::add ? 1 + 2 * p : 1);
 }
 
 // Positions that a window must contain.

@@ -23,7 +23,7 @@ class IsingTc {
   StudyOutcome run(Study& study, const StopToken& stop, Progress& progress,
                    const EarlyResults& early) {
     // Schedules are chosen by timings, which no other work should disturb.
-    const bool beside = by_tree() && method_ == TcMethod::both && config_.schedule.has_value();
+    const bool beside = by_tree() && method_ == TcMethod::both && config_.schedule().has_value();
     const auto by_crossings = [&] {
       DataHandlers<std::vector<WindowPoint>> seen;
       seen.interim = [&](const std::vector<WindowPoint>& so_far) {

@@ -170,7 +170,7 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
   }
   std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}{}\n\n{}\n{}",
                                 config.name, result.alone ? "" : "crossings and by ", config.dim(),
-                                rule_text(to_string(config.rule)), model_title(config.model),
+                                rule_text(to_string(config.rule())), model_title(config.model),
                                 cells_table(rows), notes);
   if (result.local.p.size() > 0) {
     const bool glass = result.points.front().order == TreeOrder::spin_glass;

@@ -135,7 +135,7 @@ class TreeSearch {
     const std::string extents = extents_text(spec.graph.extents);
     const std::string name =
         fmt::format("{}|{}|p={}|{}|{}", search.rule.is_glass() ? "tree pairs" : "tree", extents,
-                    number_text(search.rule.p), to_string(config_.rule), graph);
+                    number_text(search.rule.p), to_string(config_.rule()), graph);
     spec.graph.seed = derived_seed(config_.seed, "graph|" + name);
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;

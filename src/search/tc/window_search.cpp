@@ -76,7 +76,7 @@ class WindowSearch {
       WindowState& point = points_.emplace_back();
       point.p = config_.p[i];
       point.dim = config_.dim();
-      point.rule = config_.rule;
+      point.rule = config_.rule();
       point.schedule = config_.schedule_of(i);
       point.cluster = config_.cluster_of(i);
       if (criterion_.reaches(point.p)) all_.push_back(points_.size() - 1);
@@ -421,7 +421,7 @@ class WindowSearch {
 std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   constexpr std::size_t most = 4;
   const std::size_t points = study.config().p.size();
-  const bool beside = study.devices().front() < 0 && study.config().schedule.has_value();
+  const bool beside = study.devices().front() < 0 && study.config().schedule().has_value();
   const auto threads = static_cast<std::size_t>(study.threads());
   std::vector<std::vector<std::size_t>> parts(beside ? std::min({points, threads, most}) : 1);
   for (std::size_t i = 0; i < points; ++i) parts[i % parts.size()].push_back(i);
