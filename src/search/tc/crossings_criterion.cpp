@@ -2,10 +2,10 @@
 // cross.
 //
 // The coarse scan uses the two smallest sizes; the crossing of their U is the first estimate. The
-// window of each further size lies around its crossing with the previous size. What must lie inside
-// the window depends on the case: at p = 0, the crossing of U; with a fixed equilibration, the mean
-// of the crossings of U and N^x m^2; otherwise both crossings and, if possible, the temperature
-// where U of the larger size has its mean-field limit.
+// window of each further size lies around its crossing with the previous size. Inside must lie: at
+// p = 0, the crossing of U; at p > 0, the crossings of U and N^x m^2 and, if possible, the
+// temperature where U of the larger size has its mean-field limit. After the last move, the mean of
+// both crossings suffices.
 #include "src/search/tc/crossings_criterion.hpp"
 
 #include <fmt/format.h>
@@ -82,8 +82,8 @@ double limit_of_binder(const SizeSamples& samples) {
 // Considers the crossings of both U and N^x m^2, which lie far apart for small sizes. Includes the
 // temperature where U of the larger size has its mean-field limit, if this is possible with a half
 // width of at most `most_half_width` (0: never).
-WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
-                                 double half_width, double most_half_width) {
+WindowShift shift_to_both(const SizeSamples& small, const SizeSamples& large, double centre,
+                          double half_width, double most_half_width) {
   Crossing crossings[2];
   for (const CrossingObservable o : {kBinder, kScaledM2}) {
     crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
@@ -112,8 +112,8 @@ WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& la
 
 // Uses the mean of the crossings of both observables (p = 0: of U only), or of the stable ones if
 // there are any.
-WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
-                         double centre, double half_width) {
+WindowShift shift_to_mean(double p, const SizeSamples& small, const SizeSamples& large,
+                          double centre, double half_width) {
   double sum[2] = {0, 0};  // of stable crossings, of all crossings
   int count[2] = {0, 0};
   for (const CrossingObservable observable : {kBinder, kScaledM2}) {
@@ -137,7 +137,7 @@ class CrossingsCriterion final : public WindowCriterion {
  public:
   explicit CrossingsCriterion(const StudyConfig& config)
       : WindowCriterion(config, {.sizes = 2,
-                                 .adaptive_scan = !config.equilibrate,
+                                 .adaptive_scan = true,
                                  .windows_stay = true,
                                  .most_moves = kMaxMoves,
                                  .grid_points = 41,
@@ -185,13 +185,15 @@ class CrossingsCriterion final : public WindowCriterion {
   WindowDecision decide(const WindowPoint& point, std::size_t size, const TcWindow& window,
                         int move) const override {
     const SizeSamples &small = point.sizes[size - 1].samples, &large = point.sizes[size].samples;
-    WindowShift wanted = wanted_shift(point.p, small, large, window.centre, window.half_width);
+    WindowShift wanted;
+    if (point.p == 0 || move == kMaxMoves) {
+      wanted = shift_to_mean(point.p, small, large, window.centre, window.half_width);
+    }
     bool wide = window.wide;
-    // Studies with a fixed equilibration keep the window rule of earlier versions.
-    if (!config_.equilibrate && point.p > 0 && (move < kMaxMoves || !wanted.settled)) {
+    if (point.p > 0 && !wanted.settled) {
       const bool limit = config_.model.kind == ModelKind::ising && move < kMovesForLimit;
       const double most = limit ? window.half_width * (wide ? 1 : kWideFactor) : 0;
-      wanted = wanted_shift_of_both(small, large, window.centre, window.half_width, most);
+      wanted = shift_to_both(small, large, window.centre, window.half_width, most);
       wide = wide || wanted.wider;
     }
     if (wanted.settled) return {true, {window.centre + wanted.shift, window.half_width, wide}};
