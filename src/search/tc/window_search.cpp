@@ -345,7 +345,7 @@ class WindowSearch {
 
   struct Open {
     std::size_t point = 0;
-    TargetStep step;
+    GrowthStep step;
   };
 
   // Runs rounds until each p has reached target_error or cannot.
@@ -367,13 +367,13 @@ class WindowSearch {
         [&](const std::vector<Open>& items) { add(items); });
   }
 
-  static void note(WindowPoint& point, const TargetStep& step) {
+  static void note(WindowPoint& point, const GrowthStep& step) {
     point.target->note(step);
     point.size_targets.resize(point.sizes.size());
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       SizeTarget& size = point.size_targets[k];
-      size.share = step.sizes[k].share;
-      size.thermal = step.sizes[k].thermal;
+      size.share = step.share[k];
+      size.thermal = step.thermal[k];
       if (point.target->rounds == 0) size.before = SizeBefore(point.sizes[k]);
     }
   }
@@ -398,8 +398,8 @@ class WindowSearch {
         continue;
       }
       for (std::size_t k = 0; k < at.sizes.size(); ++k) {
-        at.sizes[k].plan = step.plans[k];
-        jobs.push_back({&at, k, step.graphs[k]});
+        at.sizes[k].plan.measure = static_cast<std::uint64_t>(step.measurements[k]);
+        jobs.push_back({&at, k, static_cast<std::uint32_t>(step.members[k])});
       }
     }
     tasks_.fill_round(fmt::format("{};", fmt::join(errors, ", ")), jobs, left);
