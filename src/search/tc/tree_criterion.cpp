@@ -23,6 +23,7 @@ constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kMaxMeasure = 240;  // updates
 constexpr double kPilotRatio = 8, kHugeRatio = 4;               // L / xi of the last pilots
+constexpr double kTreeError = 1e-4;   // relative error of Tc without a target_error
 constexpr double kWide = 0.25;        // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
 constexpr double kErrors = 4;         // minimum half range in units of the error, to determine the

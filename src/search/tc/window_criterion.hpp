@@ -46,8 +46,8 @@ struct WindowRules {
 
 class WindowCriterion {
  public:
-  WindowCriterion(const StudyConfig& config, const WindowRules& rules)
-      : rules(rules), config_(config) {}
+  WindowCriterion(const StudyConfig& config, const WindowRules& constants)
+      : rules(constants), config_(config) {}
   virtual ~WindowCriterion() = default;
 
   const WindowRules rules;
