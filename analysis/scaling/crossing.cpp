@@ -129,7 +129,19 @@ void leave_out_graphs(const JackknifeCurve& curve, const F& cross_without, Cross
 
 }  // namespace
 
-Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second, int observable) {
+std::string_view crossing_name(CrossingObservable observable) {
+  constexpr std::string_view names[] = {"binder", "scaled_m2", "overlap_binder", "scaled_overlap",
+                                        "cubic_overlap"};
+  return names[observable];
+}
+
+std::string_view crossing_symbol(CrossingObservable observable) {
+  constexpr std::string_view symbols[] = {"U", "N^x m^2", "U_q", "N^(2/3) q^2", "N^0.203 q^2"};
+  return symbols[observable];
+}
+
+Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second,
+                       CrossingObservable observable) {
   const bool in_order = first.sites <= second.sites;
   const JackknifeCurve& small = in_order ? first : second;
   const JackknifeCurve& large = in_order ? second : first;
@@ -163,7 +175,8 @@ Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second
   return result;
 }
 
-Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable) {
+Crossing crossing_with_limit(const JackknifeCurve& curve, double limit,
+                             CrossingObservable observable) {
   Crossing result;
   result.smaller = curve.sites;
   result.larger = std::numeric_limits<double>::infinity();
@@ -183,7 +196,7 @@ Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int obse
 }
 
 std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
-                                            int observable) {
+                                            CrossingObservable observable) {
   std::vector<const JackknifeCurve*> sorted;
   for (const JackknifeCurve& curve : curves) sorted.push_back(&curve);
   std::sort(sorted.begin(), sorted.end(),

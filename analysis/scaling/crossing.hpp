@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,12 +26,24 @@ enum class CrossingStatus {
   unstable,  // it does, but not in every leave-one-out sample: the window is too narrow
 };
 
+// What crosses: U and N^x m^2, or of spin glasses U_q and N^x q^2, with x of mean field or of the
+// cubic lattice.
+enum CrossingObservable {
+  kBinder,
+  kScaledM2,
+  kOverlapBinder,
+  kScaledOverlap,
+  kCubicOverlap,
+};
+std::string_view crossing_name(CrossingObservable observable);    // in files
+std::string_view crossing_symbol(CrossingObservable observable);  // in tables
+
 struct Crossing {
   // Sites of the two sizes. If larger is infinite, the curve of `smaller` crosses a constant, the
   // known limit of the observable.
   double smaller = 0, larger = 0;
   bool with_limit() const { return std::isinf(larger); }
-  int observable = 0;  // identifies U, sqrt(N) m^2, ..; chosen by the caller
+  CrossingObservable observable = kBinder;
   CrossingStatus status = CrossingStatus::none;
   Jackknifed temperature;  // NaN unless found or unstable
   Jackknifed height;       // the observable's value there
@@ -41,15 +54,16 @@ struct Crossing {
 // The curves' temperatures may differ: the crossing is sought where they overlap. Each needs at
 // least 4 temperatures.
 Crossing find_crossing(const JackknifeCurve& first, const JackknifeCurve& second,
-                       int observable = 0);
+                       CrossingObservable observable = kBinder);
 
 // Where one curve falls through a known limit; the same for its leave-one-out curves.
-Crossing crossing_with_limit(const JackknifeCurve& curve, double limit, int observable = 0);
+Crossing crossing_with_limit(const JackknifeCurve& curve, double limit,
+                             CrossingObservable observable = kBinder);
 
 // Crossings of consecutive sizes (curves sorted by sites). All S(S-1)/2 pairs would add little
 // information and make the covariance nearly singular.
 std::vector<Crossing> consecutive_crossings(const std::vector<JackknifeCurve>& curves,
-                                            int observable = 0);
+                                            CrossingObservable observable = kBinder);
 
 // A root at which y(x), given at nodes, falls through zero: the one nearest to `near` if that is
 // given, else the one that best separates positive from negative values. Empty if there is none.

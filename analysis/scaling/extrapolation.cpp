@@ -47,10 +47,10 @@ struct Points {
 // amplitude that is small by accident would make these terms too small, so it counts as at least
 // kShare times the largest one.
 Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::size_t>& rows,
-                                const std::map<int, double>& amplitude,
+                                const std::map<CrossingObservable, double>& amplitude,
                                 const std::optional<SeriesPrior>& series) {
   const auto count = static_cast<Index>(rows.size());
-  std::map<int, std::size_t> first;  // the smallest pair of each observable
+  std::map<CrossingObservable, std::size_t> first;  // the smallest pair of each observable
   for (const std::size_t r : rows) {
     const Crossing& c = points.crossings[r];
     const auto found = first.try_emplace(c.observable, r).first;
@@ -63,7 +63,7 @@ Eigen::MatrixXd neglected_terms(const Points& points, const std::vector<std::siz
     for (Index j = 0; j < count; ++j) {
       const std::size_t a = rows[static_cast<std::size_t>(i)],
                         b = rows[static_cast<std::size_t>(j)];
-      const int observable = points.crossings[a].observable;
+      const CrossingObservable observable = points.crossings[a].observable;
       if (observable != points.crossings[b].observable) continue;
       const std::size_t smallest = first.at(observable);
       double leading = largest, power = 1;
@@ -85,7 +85,7 @@ CrossingFit fit_points(const Points& points, double smallest,
   CrossingFit result;
   result.smallest = smallest;
   std::vector<std::size_t> rows;
-  std::set<int> observables;
+  std::set<CrossingObservable> observables;
   for (std::size_t i = 0; i < points.crossings.size(); ++i) {
     if (points.crossings[i].smaller < smallest) continue;
     rows.push_back(i);
@@ -107,8 +107,8 @@ CrossingFit fit_points(const Points& points, double smallest,
   result.fit = fit_linear(design, data.value, data.covariance);
   // Two passes: the amplitudes of the first fit may be distorted by the neglected terms.
   for (int pass = 0; pass < 2 && result.fit.ok; ++pass) {
-    std::map<int, double> amplitude;
-    for (const int observable : observables) {
+    std::map<CrossingObservable, double> amplitude;
+    for (const CrossingObservable observable : observables) {
       const auto number = static_cast<Index>(amplitude.size());
       amplitude[observable] = result.fit.parameters[1 + number];
     }
@@ -232,7 +232,8 @@ Extrapolation extrapolate(const Points& points, const std::optional<SeriesPrior>
 
 Points collect(const std::vector<Crossing>& crossings, bool heights, ScalingExponents e,
                const Shift& shift) {
-  std::map<int, int> with_limit;  // observable -> number of crossings found with its limit
+  std::map<CrossingObservable, int>
+      with_limit;  // observable -> number of crossings found with its limit
   for (const Crossing& c : crossings) {
     if (c.status == CrossingStatus::found && c.with_limit()) ++with_limit[c.observable];
   }
@@ -301,8 +302,9 @@ double crossing_height_shift(double smaller, double larger, ScalingExponents e) 
   return std::pow(smaller, -e.w) + std::pow(smaller, e.y) * crossing_shift(smaller, larger, e);
 }
 
-std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
-                                      double limit, double range, ScalingExponents e) {
+std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings,
+                                      CrossingObservable observable, double limit, double range,
+                                      ScalingExponents e) {
   const Crossing* smallest = nullptr;
   for (const Crossing& c : crossings) {
     if (c.observable != observable || c.status != CrossingStatus::found) continue;

@@ -123,8 +123,9 @@ Extrapolation extrapolate_temperature(const std::vector<Crossing>& crossings, Sc
 // known limit differs from it by B N^(-w), and its full range is `range`: ratio = |B| / range. B
 // comes from the height of the crossing of the smallest pair, plus one standard error. Empty if
 // there is no such crossing.
-std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings, int observable,
-                                      double limit, double range, ScalingExponents e);
+std::optional<double> next_term_ratio(const std::vector<Crossing>& crossings,
+                                      CrossingObservable observable, double limit, double range,
+                                      ScalingExponents e);
 
 // Standard deviation, in `dim` dimensions, of the next term of the temperature where U has its
 // limit, divided by ratio times the leading term. For p -> 0 everything is a function of L/xi0 with

@@ -133,9 +133,10 @@ void print_partial(const StudyOptions& options, const StudyOutcome& so_far) {
   std::fflush(stdout);
 }
 
-ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely, bool as_json) {
-  const StudyNeed need = study_need(config, likely);
-  const bool tree = config.method == TcMethod::tree;
+ExitCode print_study_needs(const StudyRequest& request, bool as_json) {
+  const StudyConfig& config = request.config;
+  const StudyNeed need = study_need(config, request.method, request.likely());
+  const bool tree = request.method == TcMethod::tree;
   const MemoryRoom room = memory_room();
   const bool known = config.measure.has_value() && !config.temperatures.empty();
   if (as_json) {
@@ -175,21 +176,21 @@ ExitCode print_study_needs(const StudyConfig& config, const LikelyCounts& likely
   if (config.schedules.empty() || !config.equilibrate || !config.every) {
     fmt::print("not included: short runs that determine schedule, equilibrate or every\n");
   }
-  if (config.method == TcMethod::both) {
+  if (request.method == TcMethod::both) {
     fmt::print("not included: the tree condition, which chooses its lattices during the study\n");
   }
   return ExitCode::done;
 }
 
 ExitCode print_needs(const StudyRequest& request, bool as_json) {
-  StudyFolder(request.folder, request.config, request.command).check_free();
+  StudyFolder(request.folder, request.config, request.command()).check_free();
   try {
     study_devices(request);
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::device) throw;
     fmt::print(stderr, "{}; the estimate is that of the CPU\n", error.what());
   }
-  return print_study_needs(request.config, request.likely(), as_json);
+  return print_study_needs(request, as_json);
 }
 
 // Prints the results of a finished study and draws its plots.
@@ -213,10 +214,10 @@ ExitCode show_study(const StudyOptions& options, const std::filesystem::path& fo
 
 }  // namespace
 
-ExitCode run_study_command(const std::string& command, const StudyOptions& options,
-                           const StudyConfig& config,
+ExitCode run_study_command(const StudyOptions& options, const StudyConfig& config,
+                           std::optional<TcMethod> method,
                            const std::function<StudyAnalysis()>& analysis) {
-  const StudyRequest request{command,
+  const StudyRequest request{method,
                              config,
                              study_folder(options, config),
                              options.device.empty() ? options.study + ": run.device" : "--device",

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,10 +37,9 @@ StudyConfig configure(const StudyOptions& options);
 std::filesystem::path study_folder(const StudyOptions& options, const StudyConfig& config);
 
 // Runs a study from its configuration to summary, plots and report, in --out or studies/NAME. If
-// all of these exist already, only prints the results. `command`: tc or sweep. `analysis`: see
-// StudyRequest.
-ExitCode run_study_command(const std::string& command, const StudyOptions& options,
-                           const StudyConfig& config,
+// all of these exist already, only prints the results. `method`, `analysis`: see StudyRequest.
+ExitCode run_study_command(const StudyOptions& options, const StudyConfig& config,
+                           std::optional<TcMethod> method,
                            const std::function<StudyAnalysis()>& analysis);
 
 }  // namespace rewise

@@ -57,7 +57,7 @@ ExitCode run_sweep(const StudyOptions& options) {
   if (config.target_error && config.target_observables.empty()) {
     config.target_observables = {"energy", "m2"};
   }
-  return run_study_command("sweep", options, config, [&]() -> StudyAnalysis {
+  return run_study_command(options, config, std::nullopt, [&]() -> StudyAnalysis {
     const auto tell = [=](Study& study) {
       if (!study.study_folder().leads()) return;
       for (const std::string& line : messages) fmt::print(stderr, "{}\n", line);

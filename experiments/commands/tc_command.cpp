@@ -71,7 +71,8 @@ the latent heat, or that these sizes cannot decide.
 
 ExitCode run_tc(const StudyOptions& options) {
   const StudyConfig config = tc_config(configure(options), options.study);
-  return run_study_command("tc", options, config, [&] { return tc_study(config); });
+  const TcMethod method = tc_method(config);
+  return run_study_command(options, config, method, [&] { return tc_study(config, method); });
 }
 
 }  // namespace

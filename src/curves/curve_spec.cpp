@@ -67,17 +67,13 @@ std::vector<Graph> curve_graphs(const CurveSpec& spec) {
   return graphs;
 }
 
-std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
-                         std::span<const double> temperatures) {
-  return derived_seed(spec.seed, fmt::format("graph {} T {}", graph, fmt::join(temperatures, " ")));
-}
-
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      std::span<const double> temperatures, const Updates& mix,
                                      Start start) {
   TaskSpec task = with_mix(spec, mix);
   task.temperatures.assign(temperatures.begin(), temperatures.end());
-  task.seed = curve_seed(spec, graph, temperatures);
+  task.seed =
+      derived_seed(spec.seed, fmt::format("graph {} T {}", graph, fmt::join(temperatures, " ")));
   // Equal random numbers would make both starts identical even before equilibrium.
   if (start == Start::hot) task.seed = derived_seed(task.seed, "hot");
   task.start = start;

@@ -53,9 +53,6 @@ Json spec_json(const CurveSpec& spec);
 TaskSpec with_mix(const CurveSpec& spec, const Updates& mix);
 std::vector<Graph> curve_graphs(const CurveSpec& spec);  // [spec.graphs]
 
-// Seed of the run on graph number `graph` at one or more temperatures.
-std::uint64_t curve_seed(const CurveSpec& spec, std::uint32_t graph,
-                         std::span<const double> temperatures);
 // Creates the engine for a graph, seed and temperatures.
 std::unique_ptr<Engine> curve_engine(const CurveSpec& spec, const Graph& g, std::uint32_t graph,
                                      std::span<const double> temperatures, const Updates& mix,

@@ -21,8 +21,8 @@ bool holds(const List& list, double t) {
   return std::find(list.begin(), list.end(), t) != list.end();
 }
 
-bool holds_any(const List& list, const List& of) {
-  return std::any_of(of.begin(), of.end(), [&](double t) { return holds(list, t); });
+bool holds_any(const List& list, const List& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](double t) { return holds(list, t); });
 }
 
 // File names of finished tasks are sufficient; their contents are not needed.

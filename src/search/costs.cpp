@@ -66,7 +66,7 @@ TemperatureRange likely_scan(const StudyConfig& config, std::size_t at, std::siz
   if (const auto& given = config.temperature_range) return *given;
   const auto dim = static_cast<int>(config.sizes[k].size());
   const double p = config.p[at];
-  const TemperatureRange whole = scan_range(dim, config.rules.front(), p, config.model);
+  const TemperatureRange whole = scan_range(dim, config.rule(), p, config.model);
   if (k == 0 || config.sizes[k - 1].size() != config.sizes[k].size()) return whole;
   const double centre = std::sqrt(whole.from * whole.to);
   const double half =

@@ -13,7 +13,7 @@ ShortcutCouplings shortcut_couplings(const StudyConfig& config) {
   if (interactions.couplings == CouplingKind::plus_minus)
     shortcuts.negative = interactions.negative_fraction;
   if (interactions.couplings == CouplingKind::antiferromagnet) {
-    const bool any = parity_of(config.rule) == Parity::any;
+    const bool any = parity_of(config.rule()) == Parity::any;
     shortcuts.negative = interactions.on_shortcuts ? 1 : any ? 0.5 : 0;
   }
   return shortcuts;

@@ -12,6 +12,7 @@
 namespace rewise {
 namespace {
 
+constexpr std::uint32_t kPilots = 4;  // graphs of a size; fewer if it has fewer
 constexpr std::size_t kPilotTemperatures = 3;
 constexpr std::uint64_t kFirstWindow = 8;     // cycles; windows begin at 8, 12, 16, 24, 32, ..
 constexpr std::uint64_t kFirstLength = 64;    // initial cycles of a pilot run

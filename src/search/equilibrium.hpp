@@ -47,8 +47,6 @@ struct EquilibriumSearch {
 using RunPilots =
     std::function<void(const std::vector<PlannedTask>& tasks, const TaskHandler& handle)>;
 
-inline constexpr std::uint32_t kPilots = 4;  // graphs of a size; fewer if it has fewer
-
 // Sets warm_up, equilibrate, every and measure of each plan.
 void establish_equilibrium(const StudyConfig& config, std::span<EquilibriumSearch> searches,
                            const RunPilots& run);

@@ -48,7 +48,7 @@ ScheduleRequest request_of(const Study& study, const SizeJob& job, const Planned
   ScheduleRequest request;
   request.spec = spec;
   request.improved = job.size().samples.improved;
-  request.any_cluster = !study.config().cluster;
+  request.any_cluster = !study.config().cluster();
   request.recompute_damaged = study.config().recompute_damaged;
   request.rule_of_thumb = request.fallback = {job.size().plan.schedule, spec.cluster};
   if (gpu) request.fallback = cuda_rule(spec, request.any_cluster);
@@ -80,7 +80,7 @@ PlannedTask PointTasks::task_of(StudyPoint& point, const SizeData& size, std::si
                                 const std::string& purpose) const {
   const std::string name = purpose == "graph" ? kind_.name : purpose;
   StudyConfig own = config();
-  own.rule = point.rule;
+  own.rules = {point.rule};
   PlannedTask task;
   task.spec = plan_task(own, point.p, size.extents, graph, plan, name);
   if (point.imported != nullptr) {  // independent of the file's name
@@ -96,7 +96,7 @@ PlannedTask PointTasks::task_of(StudyPoint& point, const SizeData& size, std::si
   task.extends = purpose != "scan" || kind_.extends_scans;
   task.label = fmt::format("p = {}, {}{}{}, {} {}", number_text(point.p), size_text(size),
                            point.label.empty() ? "" : ", ", point.label, purpose, graph + 1);
-  task.seconds = point.speed.of(index) * size.samples.sites *
+  task.seconds = point.speed.seconds(index) * size.samples.sites *
                  static_cast<double>(plan.temperatures.size() * task.spec.cycles());
   task.on_result = point.speed.record(index);
   return task;

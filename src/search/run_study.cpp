@@ -52,7 +52,7 @@ ExitCode run_study(const StudyRequest& request,
   const double begin = now();
   const StudyConfig& config = request.config;
   FinishedStudy finished;
-  StudyFolder place(request.folder, config, request.command);
+  StudyFolder place(request.folder, config, request.command());
   if (place.holds_study()) place.claim();
   if (!config.recompute_damaged && place.is_finished()) {
     if (!place.leads()) return ExitCode::done;
@@ -84,7 +84,7 @@ ExitCode run_study(const StudyRequest& request,
   outcome.summary["seconds"] = now() - begin;
   write_outcome(ours, std::move(outcome));
   finished.requested = study.requested();
-  write_last_run(ours, request.command, finished.requested);
+  write_last_run(ours, request.command(), finished.requested);
   ours.mark_finished();
   finished.computed = study.computed();
   finished.seconds = now() - begin;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "src/search/costs.hpp"
@@ -13,7 +14,7 @@
 namespace rewise {
 
 struct StudyRequest {
-  std::string command;  // "tc" or "sweep"
+  std::optional<TcMethod> method;  // of `tc`; nullopt: a `sweep`
   StudyConfig config;
   std::filesystem::path folder;
   std::string device_origin;  // of config.device, for messages
@@ -22,7 +23,8 @@ struct StudyRequest {
   // Prints the results of an interrupted study.
   std::function<void(const StudyOutcome&)> print_partial;
 
-  const LikelyCounts& likely() const { return command == "sweep" ? kLikelySweep : kLikelyTc; }
+  const char* command() const { return method ? "tc" : "sweep"; }
+  const LikelyCounts& likely() const { return method ? kLikelyTc : kLikelySweep; }
 };
 
 // The devices of this rank. Throws Error(usage, device).

@@ -64,10 +64,10 @@ TemperatureRange likely_range(const StudyConfig& config, double p) {
   const double tc = regular_tc(dim);
   const double chi = 1 / (2 * dim * p * std::tanh(1 / tc));
   const double shift = tc * std::pow(amplitude[dim] / chi, 1 / gamma);
-  const double removed = base_rule(config.rule) == Rule::add ? 0 : 1.3 * p * tc;
+  const double removed = base_rule(config.rule()) == Rule::add ? 0 : 1.3 * p * tc;
   double low = tc + 0.3 * std::max(shift - removed, 0.3 * shift);
   const double high = tc + 2 * shift;
-  if (base_rule(config.rule) == Rule::swap) {
+  if (base_rule(config.rule()) == Rule::swap) {
     const double regular_graph = 1 / std::atanh(1 / (2.0 * dim - 1));  // Tc at p = 1
     low = std::min(low, tc + 0.3 * (regular_graph - tc));
   }
@@ -146,12 +146,12 @@ std::uint32_t first_graphs(const StudyConfig& config, std::size_t size) {
 TaskSpec plan_task(const StudyConfig& config, double p, const std::vector<std::uint32_t>& extents,
                    std::uint32_t graph, const SizePlan& plan, const std::string& purpose) {
   const std::string name = fmt::format("{}|{}|p={}|{}|{}", purpose, extents_text(extents),
-                                       number_text(p), to_string(config.rule), graph);
+                                       number_text(p), to_string(config.rule()), graph);
   TaskSpec spec;
   static_cast<TaskSettings&>(spec) = config;
   spec.graph.extents = extents;
   spec.graph.p = p;
-  spec.graph.rule = config.rule;
+  spec.graph.rule = config.rule();
   spec.graph.seed = derived_seed(config.seed, "graph|" + name);
   spec.seed = derived_seed(config.seed, "run|" + name);
   spec.temperatures = plan.temperatures;

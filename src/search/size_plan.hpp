@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kMinGraphs = 8;
 TemperatureRange scan_range(int dim, Rule rule, double p, const Model& model = {});
 
 inline TemperatureRange scan_range(const StudyConfig& config, double p) {
-  return scan_range(config.dim(), config.rule, p, config.model);
+  return scan_range(config.dim(), config.rule(), p, config.model);
 }
 
 // Likely range of Tc of Ising spins, within scan_range(); scan_range() itself for p = 0, chains and

@@ -63,10 +63,10 @@ Data interruptible(const DataHandlers<Data>& seen, const Search& search, const F
 template <class Data, class Search, class Outcome>
 StudyAnalysis study_of(const StudyConfig& config, const Search& search, const Outcome& outcome) {
   return [=](Study& study, const StopToken& stop, Progress& progress, const EarlyResults& early) {
-    const auto of = [&](const Data& data) { return [&] { return outcome(config, data); }; };
+    const auto computing = [&](const Data& data) { return [&] { return outcome(config, data); }; };
     DataHandlers<Data> seen;
-    seen.interim = [&](const Data& some) { early.write(of(some)); };
-    seen.interrupted = [&](const Data& some) { early.print(of(some)); };
+    seen.interim = [&](const Data& some) { early.write(computing(some)); };
+    seen.interrupted = [&](const Data& some) { early.print(computing(some)); };
     Data data = search(study, stop, progress, seen);
     return study.study_folder().leads() ? outcome(config, std::move(data)) : StudyOutcome{};
   };

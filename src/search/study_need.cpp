@@ -20,7 +20,7 @@ std::string assumptions(const StudyConfig& config, const LikelyCounts& likely) {
   const auto assume = [&](bool automatic, const std::string& what) {
     if (automatic) text += (text.empty() ? "" : ", ") + what;
   };
-  assume(!config.schedule, "schedule 1:1");
+  assume(config.schedules.empty(), "schedule 1:1");
   if (config.temperature_range) {
     assume(true, "temperatures as for a specific heat of 1 per site");
   } else {
@@ -34,11 +34,12 @@ std::string assumptions(const StudyConfig& config, const LikelyCounts& likely) {
 
 }  // namespace
 
-StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely) {
+StudyNeed study_need(const StudyConfig& config, std::optional<TcMethod> method,
+                     const LikelyCounts& likely) {
   StudyNeed need;
   need.threads = config.threads > 0 ? config.threads : thread_count(0);
   need.cpu_seconds = cpu_seconds(config, likely, need.threads);
-  if (config.method == TcMethod::tree) return need;
+  if (method == TcMethod::tree) return need;
   need.assumed = assumptions(config, likely);
   const std::size_t kinds = config.rules.size() * schedules_compared(config);
   const auto add = [&](Cells row, const TaskSpec& spec, std::uint32_t graphs) {

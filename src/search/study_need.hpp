@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct StudyNeed {
   std::string assumed;  // in place of "auto": "schedule 1:1, measure 60"
 };
 
-// Without rows if the tree condition alone chooses the lattices. Reads graphs from files.
-StudyNeed study_need(const StudyConfig& config, const LikelyCounts& likely);
+// `method`: of `tc`. Without rows if the tree condition alone chooses the lattices. Reads graphs
+// from files.
+StudyNeed study_need(const StudyConfig& config, std::optional<TcMethod> method,
+                     const LikelyCounts& likely);
 
 }  // namespace rewise

@@ -27,7 +27,7 @@ Json schedule_json(const StudyConfig& config) {
 }
 
 Json cluster_json(const StudyConfig& config) {
-  if (config.clusters.empty()) return cluster_text(config);
+  if (config.clusters.empty()) return "auto";
   return one_or_list(config.clusters, [](ClusterUpdate c) { return Json(to_string(c)); });
 }
 
@@ -155,9 +155,9 @@ std::string model_title(const Model& model) {
   return model == Model{} ? "" : ", " + to_string(model);
 }
 
-std::string beside_exact(std::string_view of, double exact, Value found, int decimals,
+std::string beside_exact(std::string_view quantity, double exact, Value found, int decimals,
                          std::string_view which) {
-  return fmt::format("exact {} is {:.{}f}; {} differs by {:+.1f} standard errors", of, exact,
+  return fmt::format("exact {} is {:.{}f}; {} differs by {:+.1f} standard errors", quantity, exact,
                      decimals, which, (found.value - exact) / found.error);
 }
 

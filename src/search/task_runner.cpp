@@ -8,7 +8,7 @@
 
 namespace rewise {
 
-double TaskSpeed::of(std::size_t size) const {
+double TaskSpeed::seconds(std::size_t size) const {
   const std::lock_guard lock(*mutex_);
   return known(size);
 }

@@ -18,7 +18,7 @@ namespace rewise {
 // replicas of one temperature. Thread-safe.
 class TaskSpeed {
  public:
-  double of(std::size_t size) const;
+  double seconds(std::size_t size) const;
   // Returns a PlannedTask::on_result for the tasks of a size. It refers to this object, which must
   // not move while they run.
   std::function<void(const TaskData&)> record(std::size_t size);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
@@ -32,7 +33,6 @@ std::vector<GivenUpdates> read_schedules(const TomlSection& section, StudyConfig
     named.push_back(parse_updates(word, section.origin("schedule"), words.size() == 1));
     if (const auto& schedule = named.back().schedule) config.schedules.push_back(*schedule);
   }
-  config.schedule = named.front().schedule;
   return named;
 }
 
@@ -84,14 +84,14 @@ void read_clusters(const TomlSection& section, const std::vector<GivenUpdates>& 
   const auto words = cluster_words(section, named);
   const std::string origin = section.origin(section.has("cluster") ? "cluster" : "schedule");
   if (words.size() == 1) {
-    config.cluster = choose_cluster(words.front(), config.schedule, origin);
+    const auto one = choose_cluster(words.front(), config.schedule(), origin);
+    if (one) config.clusters = {*one};
     return;
   }
   for (const auto& word : words) {
     const auto one = parse_word(word, kClustersOfList, "cluster update in a list", origin);
     config.clusters.push_back(parse_cluster_update(kClustersOfList[one], origin));
   }
-  config.cluster = config.clusters.front();
 }
 
 void read_model(const TomlSection& model, bool by_user, StudyConfig& config) {
@@ -126,7 +126,7 @@ void read_sampling(const TomlSection& section, StudyConfig& config) {
   TaskRequest request;
   if (!config.sizes.empty()) request.lattice.extents = config.sizes.front();
   request.model = config.model;
-  request.updates = {config.schedule, config.cluster, local};
+  request.updates = {config.schedule(), config.cluster(), local};
   if (section.has("few_cluster_tile")) {
     request.few_cluster_tile = section.whole("few_cluster_tile", 0);
   }
@@ -162,12 +162,13 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   config.target_error = section.number_at("target_error", *node);
 }
 
-constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
+constexpr std::array<std::string_view, 5> kMethods{"both", "crossings", "tree", "peaks", "glass"};
 
 void read_method(const TomlSection& section, StudyConfig& config) {
   if (section.find("method") == nullptr) return;
-  config.method = static_cast<TcMethod>(
-      parse_word(section.text("method", ""), kMethods, "method", section.origin("method")));
+  config.method =
+      static_cast<TcMethod>(parse_word(section.text("method", ""), std::span(kMethods).first<3>(),
+                                       "method", section.origin("method")));
 }
 
 void read_observables(const TomlSection& section, StudyConfig& config) {
@@ -274,14 +275,12 @@ StudyConfig one_per_p(StudyConfig config, const std::string& file) {
     const auto given = values;
     for (std::size_t at = 0; at < count; ++at) values[at] = given[config.p_given[at]];
   };
-  if (!config.clusters.empty()) {
+  if (config.clusters.size() > 1) {
     take(config.clusters, "cluster");
-    config.cluster = config.clusters.front();
-    if (config.schedules.size() == 1) config.schedules.resize(count, *config.schedule);
+    if (config.schedules.size() == 1) config.schedules.resize(count, config.schedules.front());
   }
   if (config.schedules.size() > 1) {
     take(config.schedules, "schedule");
-    config.schedule = config.schedules.front();
     config.schedule_per_p = true;
   }
   return config;

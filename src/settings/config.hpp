@@ -18,9 +18,10 @@
 
 namespace rewise {
 
-// The method by which `tc` determines Tc: by crossings of sizes, by the tree condition on bare
-// lattices, or both.
-enum class TcMethod { both, crossings, tree };
+// How `tc` determines Tc. The key `method` has the first three: by crossings of sizes, by the tree
+// condition on bare lattices, or both. Other models use peaks of C and chi (Potts), or crossings of
+// overlaps (spin glasses): see tc_method().
+enum class TcMethod { both, crossings, tree, peaks, glass };
 std::string_view to_string(TcMethod method);
 
 // Of a scan, or from which replica exchange chooses temperatures by the acceptance of exchanges.
@@ -38,33 +39,29 @@ struct StudyConfig : TaskSettings {
   std::vector<std::size_t> p_given;               // [p] index in the list of the study file
   std::vector<std::filesystem::path> files;       // imported graphs, absolute; no sizes, p = {0}
   ReadOptions reading;                            // how `files` are read
-  Rule rule = Rule::rewire;                       // the first of `rules`
-  std::vector<Rule> rules{Rule::rewire};
-  std::vector<std::uint32_t> graphs;  // [size]
+  std::vector<Rule> rules{Rule::rewire};          // one, in sweeps one or more
+  std::vector<std::uint32_t> graphs;              // [size]
   // Limits for target_error: graphs per size, additional sizes.
   std::uint64_t most_graphs = 10'000, more_sizes = 1;
 
-  // nullopt (here, and below unless noted): "auto". Else the first of `schedules`.
-  std::optional<Schedule> schedule;
-  std::vector<Schedule> schedules;       // empty: "auto"
-  bool schedule_per_p = false;           // tc, after one_per_p(): `schedules` has one entry per p
-  bool local_by_graph = false;           // "auto": local_update_for() decides by the graph
-  std::optional<ClusterUpdate> cluster;  // nullopt only with schedule = "auto"
-  std::vector<ClusterUpdate> clusters;   // tc: [p], the first is `cluster`; empty: same for all p
-  bool exchange = false;                 // replica exchange between temperatures
-  bool houdayer = false;                 // Houdayer cluster moves
-  std::optional<bool> staggered;         // as for measures_staggered(); nullopt: not given
-  std::vector<double> temperatures;      // ascending; empty: "auto", or by `temperature_range`
+  std::vector<Schedule> schedules;      // empty: "auto"
+  bool schedule_per_p = false;          // tc, after one_per_p(): `schedules` has one entry per p
+  bool local_by_graph = false;          // "auto": local_update_for() decides by the graph
+  std::vector<ClusterUpdate> clusters;  // one, or [p] in tc; empty: "auto", as is the schedule
+  bool exchange = false;                // replica exchange between temperatures
+  bool houdayer = false;                // Houdayer cluster moves
+  std::optional<bool> staggered;        // as for measures_staggered(); nullopt: not given
+  std::vector<double> temperatures;     // ascending; empty: "auto", or by `temperature_range`
   std::optional<TemperatureRange> temperature_range;  // only with `exchange`
   // Parameter sweeps with given temperatures: each list has the temperatures of one task,
   // ascending; empty: one task has all temperatures. Lists after the first were added to an
   // existing folder (src/search/added_temperatures.hpp).
   std::vector<std::vector<double>> temperature_tasks;
-  std::optional<std::uint64_t> equilibrate, measure, every;
+  std::optional<std::uint64_t> equilibrate, measure, every;  // nullopt: "auto"
   // Relative error of every Tc(p) or, in a parameter sweep, of every observable; nullopt: "none".
   std::optional<double> target_error;
   std::vector<std::string> target_observables;  // parameter sweep; empty: not given
-  std::optional<TcMethod> method;               // tc; nullopt: not given
+  std::optional<TcMethod> method;               // the key of the file; nullopt: not given
   bool auto_sizes = false;                      // `sizes` were chosen by p
 
   std::string device = "auto";       // as in src/settings/device_choice.hpp
@@ -77,12 +74,20 @@ struct StudyConfig : TaskSettings {
   // Dimension of the first size; 0: imported graphs.
   int dim() const { return sizes.empty() ? 0 : static_cast<int>(sizes.front().size()); }
   std::vector<int> dims() const;  // ascending
-  // Schedule and cluster update at p[at].
+  Rule rule() const { return rules.front(); }
+  // The first one; nullopt: "auto".
+  std::optional<Schedule> schedule() const {
+    return schedules.empty() ? std::nullopt : std::optional(schedules.front());
+  }
+  std::optional<ClusterUpdate> cluster() const {
+    return clusters.empty() ? std::nullopt : std::optional(clusters.front());
+  }
+  // Those at p[at].
   std::optional<Schedule> schedule_of(std::size_t at) const {
-    return schedule_per_p ? schedules[at] : schedule;
+    return schedule_per_p ? schedules[at] : schedule();
   }
   std::optional<ClusterUpdate> cluster_of(std::size_t at) const {
-    return clusters.empty() ? cluster : clusters[at];
+    return clusters.size() > 1 ? clusters[at] : cluster();
   }
 };
 
@@ -99,8 +104,5 @@ std::string to_toml(const StudyConfig& config);
 // them like `p`, which is ascending. Throws Error(usage), which names `file`, if a list has another
 // length.
 StudyConfig one_per_p(StudyConfig config, const std::string& file);
-
-// The cluster update's name, or "auto".
-std::string_view cluster_text(const StudyConfig& config);
 
 }  // namespace rewise

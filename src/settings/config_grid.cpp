@@ -168,7 +168,6 @@ void read_rules(const TomlSection& section, StudyConfig& config) {
   for (const auto& rule : read_words(section, "rule", "rewire")) {
     config.rules.push_back(with_parity(choose_rule(rule, section.origin("rule")), parity));
   }
-  config.rule = config.rules.front();
 }
 
 // Reads imported graphs; paths are relative to the folder of the study file.
@@ -212,7 +211,6 @@ void read_files(const TomlSection& section, StudyConfig& config) {
   config.p = {0};
   config.graphs.assign(config.files.size(), 1);
   config.rules = {Rule::imported};
-  config.rule = Rule::imported;
 }
 
 void read_temperature_list(const TomlSection& section, StudyConfig& config) {

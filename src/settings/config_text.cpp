@@ -16,10 +16,6 @@ std::vector<int> StudyConfig::dims() const {
   return dims;
 }
 
-std::string_view cluster_text(const StudyConfig& config) {
-  return config.cluster ? to_string(*config.cluster) : "auto";
-}
-
 std::string to_toml(const StudyConfig& config) {
   std::string out, table;
   for (const Setting& one : settings()) {

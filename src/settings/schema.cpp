@@ -79,7 +79,7 @@ std::string of_lattices(const StudyConfig& config, const std::string& text) {
   return config.files.empty() ? text : "";
 }
 std::string of_few_cluster(const StudyConfig& config, const std::string& text) {
-  return config.cluster == ClusterUpdate::few_cluster ? text : "";
+  return config.cluster() == ClusterUpdate::few_cluster ? text : "";
 }
 
 // The allowed words: "rewire, swap, add".
@@ -193,7 +193,7 @@ std::vector<Setting> keys_of_lattice() {
                "antiferromagnet. Ising and Potts, multispin and bytespin engines; slower, since "
                "every site has a list of neighbours",
        .example = "\"any\"",
-       .text = [](C c) { return of_lattices(c, quoted_name(parity_of(c.rule))); }},
+       .text = [](C c) { return of_lattices(c, quoted_name(parity_of(c.rule()))); }},
       {.key = "graphs",
        .type = "integer or list",
        .standard = fmt::format("{}; {} with a target_error", kDefaultGraphs, kDefaultTargetGraphs),
@@ -431,7 +431,7 @@ std::vector<Setting> keys_of_sampling() {
        .example = "\"swendsen-wang\"",
        .text =
            [](C c) {
-             return c.clusters.empty() ? in_quotes(cluster_text(c))
+             return c.clusters.empty() ? "\"auto\""
                                        : one_or_list(c.clusters, quoted_name<ClusterUpdate>);
            },
        .option_type = "WORD"},

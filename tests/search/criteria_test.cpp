@@ -91,7 +91,7 @@ TEST_CASE("crossings: a window around them is kept, another one moves towards th
   const double half = half_window(config, 2.5, 0.1, 64 * 64);
   const TcWindow small{2.5, 2 * half, false}, good{2.5, half, false};
   const WindowDecision stays =
-      criterion->decide(point_in_windows(small, good), 1, good, criterion->most_moves());
+      criterion->decide(point_in_windows(small, good), 1, good, criterion->rules.most_moves);
   CHECK(stays.settled);
   CHECK(stays.next.centre == Approx(2.5).margin(0.3 * half));
   CHECK(stays.next.half_width == half);
@@ -154,7 +154,7 @@ TEST_CASE("peaks: the coarse scan takes the largest C, and windows narrow from s
 TEST_CASE("tree condition: root of the exact averages of the chain, with the requested error") {
   for (const double p : {0.1, 0.5}) {
     StudyConfig config;
-    config.rule = Rule::add;
+    config.rules = {Rule::add};
     config.p = {p};
     config.sizes = {{64}};
     config.target_error = 1e-3;
@@ -195,7 +195,7 @@ TEST_CASE("tree condition: root of the exact averages of the chain, with the req
 
 TEST_CASE("tree condition: without equilibrium the updates are doubled, finally without Tc") {
   StudyConfig config;
-  config.rule = Rule::add;
+  config.rules = {Rule::add};
   config.p = {0.1};
   config.sizes = {{64}};
   TreeSearchState search = open_tree(config, 0.1);

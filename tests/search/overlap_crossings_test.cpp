@@ -77,7 +77,7 @@ TEST_CASE("curves of overlaps cross at the transition") {
   for (const Crossing& crossing : all) {
     REQUIRE(crossing.status == CrossingStatus::found);
     const Value t = estimate(crossing.temperature);
-    INFO(crossing_observables()[static_cast<std::size_t>(crossing.observable)].name);
+    INFO(crossing_name(crossing.observable));
     CHECK(std::abs(t.value - kTransition) < 4 * t.error + 1e-3);
     CHECK(t.error < 0.02);
   }

@@ -90,7 +90,7 @@ TEST_CASE("crossings of U with its limit give Tc and its error for any spread of
       sample.m2_pair = sample.simulated.col(kM2).square();
       size.samples.graphs.push_back(std::move(sample));
     }
-    const JackknifeCurve u = observable_curve(0, size.samples, 0);
+    const JackknifeCurve u = observable_curve(0, size.samples, kBinder);
     const auto found = [&](const JackknifeCurve& curve) {
       const Crossing crossing = crossing_with_limit(curve, mean_field_binder());
       REQUIRE(crossing.status == CrossingStatus::found);
@@ -117,11 +117,11 @@ TEST_CASE("a curve of U that does not fall through its limit has no crossing wit
   curve.temperature = temperature_grid(1, 2, 5);
   curve.value = 1 - 0.2 * curve.temperature;
   curve.left_out = curve.value.transpose().replicate(3, 1);
-  const Crossing found = crossing_with_limit(curve, 0.7, 4);
+  const Crossing found = crossing_with_limit(curve, 0.7, kScaledM2);
   CHECK(found.status == CrossingStatus::found);
   CHECK(found.temperature.value == Approx(1.5));
   CHECK(std::isinf(found.larger));
-  CHECK(found.observable == 4);
+  CHECK(found.observable == kScaledM2);
   CHECK(crossing_with_limit(curve, 0.5).status == CrossingStatus::none);
   curve.left_out.row(1) -= 0.25;
   CHECK(crossing_with_limit(curve, 0.7).status == CrossingStatus::unstable);

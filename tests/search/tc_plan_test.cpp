@@ -60,7 +60,7 @@ TEST_CASE("the expected range contains Tc and the crossings of small sizes") {
         Known{3, Rule::add, 1, 11.4775},           Known{4, Rule::rewire, 0.1, 6.9261},
         Known{4, Rule::rewire, 1, 7.7069}}) {
     StudyConfig config;
-    config.rule = known.rule;
+    config.rules = {known.rule};
     config.sizes = {std::vector<std::uint32_t>(static_cast<std::size_t>(known.dim), 8)};
     const TemperatureRange range = likely_range(config, known.p);
     const TemperatureRange all = scan_range(config, known.p);

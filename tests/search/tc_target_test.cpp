@@ -90,41 +90,41 @@ double added(const json& point, const char* key) {
 
 TEST_CASE("a lax target is reached at once, a strict one grows the work fourfold at most") {
   const StudyConfig lax = config_of(0.5);
-  const TargetStep done = next_step(lax, point_of(lax, {}, 1));
+  const GrowthStep done = next_step(lax, point_of(lax, {}, 1));
   CHECK(done.reached);
   CHECK(done.stopped.empty());
   CHECK(done.error < 0.5);
   double reached = 0;
-  for (const SizeTarget& size : done.sizes) {
-    CHECK(size.thermal >= 0);
-    reached += size.share;
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(done.thermal[k] >= 0);
+    reached += done.share[k];
   }
   CHECK(reached == Approx(1));
 
   const StudyConfig strict = config_of(1e-6);
   const WindowPoint point = point_of(strict, {}, 1);
-  const TargetStep step = next_step(strict, point);
+  const GrowthStep step = next_step(strict, point);
   CHECK(step.error == done.error);
   CHECK(!step.reached);
   CHECK(step.stopped.empty());
   CHECK(!step.another_size);
   double before = 0, after = 0, shares = 0;
   for (std::size_t k = 0; k < 3; ++k) {
-    CHECK(step.graphs[k] >= 40);
-    CHECK(step.plans[k].measure >= 20);
+    CHECK(step.members[k] >= 40);
+    CHECK(step.measurements[k] >= 20);
     ErrorSource source = error_source(strict, point.sizes[k]);
     before += source.work();
-    source.members = step.graphs[k];
-    source.measurements = static_cast<double>(step.plans[k].measure);
+    source.members = step.members[k];
+    source.measurements = step.measurements[k];
     after += source.work();
-    shares += step.sizes[k].share;
+    shares += step.share[k];
   }
   CHECK(after > 3.5 * before);
   CHECK(after < 4.5 * before);
   CHECK(shares == Approx(1));
   CHECK(step.work_left > 100);
   // The step depends on the graphs only.
-  CHECK(next_step(strict, point_of(strict, {}, 1)).graphs == step.graphs);
+  CHECK(next_step(strict, point_of(strict, {}, 1)).members == step.members);
 }
 
 TEST_CASE("spread between graphs adds graphs, thermal noise adds measurements") {
@@ -132,21 +132,21 @@ TEST_CASE("spread between graphs adds graphs, thermal noise adds measurements") 
   TransitionModel spread;
   spread.spread = 0.3;
   spread.noise = 1e-4;
-  const TargetStep graphs = next_step(config, point_of(config, spread, 2));
+  const GrowthStep graphs = next_step(config, point_of(config, spread, 2));
   for (std::size_t k = 0; k < 3; ++k) {
-    CHECK(graphs.plans[k].measure == 20);
-    CHECK(graphs.sizes[k].thermal < 0.1);
+    CHECK(graphs.measurements[k] == 20);
+    CHECK(graphs.thermal[k] < 0.1);
   }
   TransitionModel noise;
   noise.spread = 0;
   noise.noise = 0.02;
   const WindowPoint noisy = point_of(config, noise, 2);
-  const TargetStep longer = next_step(config, noisy);
+  const GrowthStep longer = next_step(config, noisy);
   bool measures_longer = false;
   for (std::size_t k = 0; k < 3; ++k) {
     // Variances of 40 graphs have errors of about 30%.
-    if (longer.sizes[k].share > 0.01) CHECK(longer.sizes[k].thermal > 0.5);
-    measures_longer = measures_longer || longer.plans[k].measure > 20;
+    if (longer.share[k] > 0.01) CHECK(longer.thermal[k] > 0.5);
+    measures_longer = measures_longer || longer.measurements[k] > 20;
   }
   CHECK(measures_longer);
 }
@@ -158,9 +158,9 @@ TEST_CASE("graphs with few measurements are measured longer if that lowers the e
   noise.noise = 0.02;
   WindowPoint point = point_of(config, noise, 2);
   for (SizeData& size : point.sizes) size.plan.measure = 4;
-  const TargetStep step = next_step(config, point);
+  const GrowthStep step = next_step(config, point);
   for (std::size_t k = 0; k < 3; ++k) {
-    if (step.sizes[k].share > 0.2) CHECK(step.plans[k].measure >= 8);
+    if (step.share[k] > 0.2) CHECK(step.measurements[k] >= 8);
   }
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("limits and a bad extrapolation end the rounds, with the reason") {
   config.most_graphs = 40;
   TransitionModel model;
   model.noise = 1e-6;  // more measurements would not help
-  const TargetStep capped = next_step(config, point_of(config, model, 3));
+  const GrowthStep capped = next_step(config, point_of(config, model, 3));
   CHECK(!capped.reached);
   CHECK(capped.stopped == "lattice.most_graphs = 40 is reached");
 
@@ -207,11 +207,11 @@ TEST_CASE("limits and a bad extrapolation end the rounds, with the reason") {
   far.more_sizes = 0;
   far.most_graphs = 40;  // otherwise graphs of the largest size would be added
   // Here the statistical error is larger than the systematic one, and can still be lowered.
-  const TargetStep noisy = next_step(far, point);
+  const GrowthStep noisy = next_step(far, point);
   CHECK(!noisy.reached);
   CHECK(noisy.stopped.find("larger sizes are needed") == std::string::npos);
   bent.spread = 1e-3;
-  const TargetStep stuck = next_step(far, point_of(far, bent, 4));
+  const GrowthStep stuck = next_step(far, point_of(far, bent, 4));
   CHECK(!stuck.reached);
   CHECK(!stuck.another_size);
   CHECK(stuck.stopped.find("larger sizes are needed") != std::string::npos);

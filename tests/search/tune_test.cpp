@@ -311,7 +311,7 @@ TEST_CASE("tune: the choice has the smallest error of U and m^2 per cost") {
 
     const TuneSeries many =
         series_of(long_run(candidate, runs, length, 6), candidate.schedule.cluster);
-    const RealSeries m2 = many.m2(), m4 = m2.square();
+    const RealSeries m2 = many.squared_order(), m4 = m2.square();
     const auto mean = [](const RealSeries& x) -> Eigen::VectorXd {
       return x.colwise().mean().transpose().matrix();
     };
@@ -387,7 +387,7 @@ TEST_CASE("series: halving keeps every second time, including the last") {
       CHECK(series.energy()(t, 0) == -kept);
       CHECK(series.energy()(t, 1) == -10 - kept);
       CHECK(series.abs_m()(t, 1) == kept);
-      CHECK(series.m2()(t, 1) == kept * kept);
+      CHECK(series.squared_order()(t, 1) == kept * kept);
     }
   }
 }
@@ -451,7 +451,7 @@ TEST_CASE("series: halving averages improved estimators of removed and kept time
       const int kept = times - 1 - 2 * (left - 1 - t);
       CHECK(series.improved_m2()(t, 0) == (kept == 0 ? 0 : kept - 0.5));
     }
-    CHECK(series.m2()(0, 0) == 0.25);
+    CHECK(series.squared_order()(0, 0) == 0.25);
   }
 }
 

@@ -66,38 +66,32 @@ OverlapCrossings overlap_crossings_of(const StudyConfig& config) {
   return mean_zero ? OverlapCrossings::glass : OverlapCrossings::any_order;
 }
 
-const std::vector<CrossingObservable>& crossing_observables() {
-  static const std::vector<CrossingObservable> all{
-      {"overlap_binder", "U_q", 0},
-      {"scaled_overlap", "N^(2/3) q^2", 2.0 / 3},
-      {"cubic_overlap", "N^0.203 q^2", (1 + regular_lattice(3).glass_eta) / 3}};
-  return all;
-}
-
 std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& sizes,
                                         const std::vector<SizeAverages>& averages) {
   constexpr Eigen::Index least = 4;  // minimum number of temperatures for an interpolation
   const bool cubic = p == 0 && !sizes.empty() && sizes.front().extents.size() == 3;
-  std::vector<std::size_t> observables{kOverlapBinder};
-  if (p > 0 || cubic) observables.push_back(p > 0 ? 1 : 2);
+  std::vector<CrossingObservable> observables{kOverlapBinder};
+  if (p > 0 || cubic) observables.push_back(p > 0 ? kScaledOverlap : kCubicOverlap);
   std::vector<Crossing> all;
-  for (const std::size_t which : observables) {
-    const double power = crossing_observables()[which].power;
-    const std::string_view name = power > 0 ? "scaled_overlap" : "overlap_binder";
-    const auto observable =
-        std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
+  for (const CrossingObservable observable : observables) {
+    const std::string_view name =
+        crossing_name(observable == kCubicOverlap ? kScaledOverlap : observable);
+    const auto measured = std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
     std::vector<JackknifeCurve> of_sizes;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const SizeCurves& curves = averages[k].curves;
       if (!curves.has(name) || sizes[k].samples.graphs.size() < 2) return {};
-      JackknifeCurve curve = overlap_curve(static_cast<int>(k), sizes[k], curves, *observable);
+      JackknifeCurve curve = overlap_curve(static_cast<int>(k), sizes[k], curves, *measured);
       if (curve.temperature.size() < least) return {};
-      const double factor = power > 0 ? std::pow(curve.sites, power - 2.0 / 3) : 1;
-      curve.value *= factor;
-      curve.left_out *= factor;
+      if (observable == kCubicOverlap) {
+        const double factor =
+            std::pow(curve.sites, (1 + regular_lattice(3).glass_eta) / 3 - 2.0 / 3);
+        curve.value *= factor;
+        curve.left_out *= factor;
+      }
       of_sizes.push_back(std::move(curve));
     }
-    for (Crossing crossing : consecutive_crossings(of_sizes, static_cast<int>(which))) {
+    for (Crossing crossing : consecutive_crossings(of_sizes, observable)) {
       if (crossing.status == CrossingStatus::found && !is_known(crossing, of_sizes)) {
         crossing.status = CrossingStatus::unstable;
       }

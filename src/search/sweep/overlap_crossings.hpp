@@ -3,7 +3,6 @@
 // on the cubic lattice (glass_eta in analysis/scaling/regular_lattice.hpp).
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "analysis/scaling/crossing.hpp"
@@ -18,14 +17,6 @@ namespace rewise {
 //   any_order  the temperature of the first order to set in, ferromagnetic or spin glass
 enum class OverlapCrossings { none, glass, any_order };
 OverlapCrossings overlap_crossings_of(const StudyConfig& config);
-
-// An observable whose curves cross. Crossing::observable is its index in crossing_observables().
-struct CrossingObservable {
-  std::string_view name, symbol;  // in files; in tables
-  double power;                   // x of N^x [<q^2>]; 0 for U_q
-};
-const std::vector<CrossingObservable>& crossing_observables();
-inline constexpr int kOverlapBinder = 0;  // the index of U_q
 
 // Empty for sizes without overlaps, with one graph, or with values at fewer than four temperatures.
 // `sizes`: ascending in sites; `curves`: [size]. Errors by jackknife over graphs.

@@ -102,7 +102,7 @@ SweepResult analyse_point(const StudyConfig& config, SweepPoint point) {
     result.averages.push_back(averages_of(config, result, size));
   }
   StudyConfig own = config;
-  own.rule = result.rule;
+  own.rules = {result.rule};
   if (overlap_crossings_of(own) != OverlapCrossings::none) {
     result.crossings = overlap_crossings(result.p, result.sizes, result.averages);
   }

@@ -96,7 +96,7 @@ std::vector<SweepPoint> sweep_points(const StudyConfig& config, const StudyGraph
   const auto open = [&](const std::optional<Schedule>& schedule) -> SweepPoint& {
     SweepPoint& point = points.emplace_back();
     point.schedule = schedule;
-    point.cluster = config.cluster;
+    point.cluster = config.cluster();
     return point;
   };
   const std::vector<std::string> names = file_labels(config.files);

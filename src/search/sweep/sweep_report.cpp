@@ -144,10 +144,6 @@ std::string exchange_text(const std::vector<SweepResult>& points, bool labels) {
          first_rows(std::move(rows), cells_table);
 }
 
-std::string_view crossing_symbol(const Crossing& crossing) {
-  return crossing_observables()[static_cast<std::size_t>(crossing.observable)].symbol;
-}
-
 Json target_json(const SizeProgress& target, const SizeData& size) {
   Json json = progress_json(target);
   json["observable"] = target.observable;
@@ -187,7 +183,7 @@ Json crossings_json(const SweepResult& point) {
   for (const Crossing& crossing : point.crossings) {
     Json one;
     one["sites"] = {crossing.smaller, crossing.larger};
-    one["observable"] = crossing_observables()[static_cast<std::size_t>(crossing.observable)].name;
+    one["observable"] = crossing_name(crossing.observable);
     one["found"] = crossing.status == CrossingStatus::found;
     const auto value_of = [&](const Jackknifed& number) {
       const Value v = one["found"] ? estimate(number) : Value{std::nan(""), std::nan("")};
@@ -210,7 +206,7 @@ std::string overlap_crossings_text(const std::vector<SweepResult>& points, bool 
       rows.push_back(
           {{"", "p", point.p},
            text_cell("sites", fmt::format("{:.0f}, {:.0f}", crossing.smaller, crossing.larger)),
-           text_cell("crossing of", std::string(crossing_symbol(crossing))),
+           text_cell("crossing of", std::string(crossing_symbol(crossing.observable))),
            text_cell("T", found ? curve_text(estimate(crossing.temperature))
                           : crossing.status == CrossingStatus::none
                               ? "none at these temperatures"

@@ -28,8 +28,9 @@ void check_sweep_config(const StudyConfig& config, const std::string& file) {
         "sampling.target_error: cannot be combined with lattice.files, because each file is one "
         "graph, without a spread between graphs");
   }
-  if (!config.schedule) check_compares_schedules(config.model, file + ": sampling.schedule");
-  if (!config.clusters.empty()) {
+  if (config.schedules.empty())
+    check_compares_schedules(config.model, file + ": sampling.schedule");
+  if (config.clusters.size() > 1) {
     fail(
         "sampling.schedule: all schedules of a sweep have the same cluster update, and "
         "sampling.cluster is no list (only tc accepts one update for each p; make a sweep of "

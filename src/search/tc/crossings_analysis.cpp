@@ -63,8 +63,8 @@ void extrapolate(const StudyConfig& config, TcPointResult& result) {
     if (crossing.observable == kBinder) of_binder.push_back(crossing);
     if (crossing.status == CrossingStatus::found) continue;
     result.warnings.push_back(fmt::format(
-        "{} of {} and {} sites: {}", crossing.observable == kBinder ? "U" : "N^x m^2",
-        crossing.smaller, crossing.larger,
+        "{} of {} and {} sites: {}", crossing_symbol(crossing.observable), crossing.smaller,
+        crossing.larger,
         crossing.status == CrossingStatus::none ? "no crossing in the window"
                                                 : "the crossing is not stable (too few graphs)"));
   }
@@ -262,8 +262,8 @@ std::vector<Crossing> crossings_of(const StudyConfig& config, const WindowPoint&
                                    bool thermal, std::vector<std::vector<JackknifeCurve>>* kept) {
   std::vector<Crossing> all;
   std::vector<std::vector<JackknifeCurve>> curves(2);
-  for (const int observable : {kBinder, kScaledM2}) {
-    auto& of_sizes = curves[static_cast<std::size_t>(observable)];
+  for (const CrossingObservable observable : {kBinder, kScaledM2}) {
+    auto& of_sizes = curves[observable];
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       const SizeSamples& samples = point.sizes[k].samples;
       const auto number = static_cast<int>(k);
@@ -288,11 +288,9 @@ TcPointResult locate_tc(const StudyConfig& config, const WindowPoint& point) {
   result.warnings = point.warnings;
   result.averages.resize(point.sizes.size());
   if (point.sizes.empty() && point.p > 0) {
-    result.reasons.push_back({TcStatus::out_of_reach,
-                              config.method == TcMethod::tree
-                                  ? "the study does not request crossings (sampling.method)"
-                                  : "the sizes that sizes = \"auto\" allows have too few shortcuts "
-                                    "for crossings"});
+    result.reasons.push_back(
+        {TcStatus::out_of_reach,
+         "the sizes that sizes = \"auto\" allows have too few shortcuts for crossings"});
     return result;
   }
   if (point.sizes.empty()) {
@@ -313,7 +311,7 @@ TcPointResult locate_tc(const StudyConfig& config, const WindowPoint& point) {
 PointShifts point_shifts(const std::vector<double>& p, const std::vector<std::optional<Value>>& tc,
                          Value tc0) {
   PointShifts found;
-  found.of.resize(p.size());
+  found.by_point.resize(p.size());
   std::vector<double> p_known;
   std::vector<Value> tc_known;
   std::vector<std::size_t> point;
@@ -326,7 +324,7 @@ PointShifts point_shifts(const std::vector<double>& p, const std::vector<std::op
   if (point.empty()) return found;
   found.shift = shifts(p_known, tc_known, tc0);
   for (std::size_t k = 0; k < point.size(); ++k) {
-    found.of[point[k]] = found.shift[static_cast<Eigen::Index>(k)];
+    found.by_point[point[k]] = found.shift[static_cast<Eigen::Index>(k)];
   }
   if (point.size() > 1) found.local = local_exponents(found.shift);
   return found;
@@ -354,7 +352,7 @@ TcResult analyse_tc(const StudyConfig& config, const std::vector<WindowPoint>& p
     tc.push_back(point.accepted_tc());
   }
   PointShifts found = point_shifts(p, tc, result.tc0);
-  for (std::size_t k = 0; k < p.size(); ++k) result.points[k].shift = found.of[k];
+  for (std::size_t k = 0; k < p.size(); ++k) result.points[k].shift = found.by_point[k];
   result.shift = std::move(found.shift);
   result.local = std::move(found.local);
   if (result.shift.p.size() < 2) return result;

@@ -63,8 +63,8 @@ struct TcPointResult {
 // Tc(p) - Tc(0) of the points with p > 0 and a known Tc.
 struct PointShifts {
   Shifts shift;
-  LocalExponents local;                  // of at least two points
-  std::vector<std::optional<Value>> of;  // [point]
+  LocalExponents local;                        // of at least two points
+  std::vector<std::optional<Value>> by_point;  // [point]
 };
 // `tc`: [p].
 PointShifts point_shifts(const std::vector<double>& p, const std::vector<std::optional<Value>>& tc,

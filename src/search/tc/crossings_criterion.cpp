@@ -2,10 +2,10 @@
 // cross.
 //
 // The coarse scan uses the two smallest sizes; the crossing of their U is the first estimate. The
-// window of each further size lies around its crossing with the previous size. What must lie inside
-// the window depends on the case: at p = 0, the crossing of U; with a fixed equilibration, the mean
-// of the crossings of U and N^x m^2; otherwise both crossings and, if possible, the temperature
-// where U of the larger size has its mean-field limit.
+// window of each further size lies around its crossing with the previous size. Inside must lie: at
+// p = 0, the crossing of U; at p > 0, the crossings of U and N^x m^2 and, if possible, the
+// temperature where U of the larger size has its mean-field limit. After the last move, the mean of
+// both crossings suffices.
 #include "src/search/tc/crossings_criterion.hpp"
 
 #include <fmt/format.h>
@@ -31,14 +31,14 @@ struct WindowShift {
   bool wider = false;    // the window is too narrow for the crossings of both observables
 };
 
-MomentFunction crossing_function(const SizeSamples& samples, int observable) {
+MomentFunction crossing_function(const SizeSamples& samples, CrossingObservable observable) {
   if (observable == kBinder) return binder_at;
   return [power = samples.m2_power](const Moments& m, double sites, double) {
     return std::pow(sites, power) * m(kM2);
   };
 }
 
-JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, CrossingObservable observable) {
   SizeSamples first = samples;
   first.graphs.resize(std::min<std::size_t>(samples.graphs.size(), kPilotGraphs));
   return observable_curve(sample, first, observable);
@@ -46,7 +46,8 @@ JackknifeCurve pilot_curve(int sample, const SizeSamples& samples, int observabl
 
 // Side on which the crossing of an observable lies if the window does not contain it: +1 above, -1
 // below, 0 unknown, because the windows do not overlap.
-double side_of_crossing(const SizeSamples& small, const SizeSamples& large, int observable) {
+double side_of_crossing(const SizeSamples& small, const SizeSamples& large,
+                        CrossingObservable observable) {
   const JackknifeCurve a = pilot_curve(0, small, observable), b = pilot_curve(1, large, observable);
   const double low = std::max(a.temperature(0), b.temperature(0));
   const double high =
@@ -81,18 +82,20 @@ double limit_of_binder(const SizeSamples& samples) {
 // Considers the crossings of both U and N^x m^2, which lie far apart for small sizes. Includes the
 // temperature where U of the larger size has its mean-field limit, if this is possible with a half
 // width of at most `most_half_width` (0: never).
-WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& large, double centre,
-                                 double half_width, double most_half_width) {
+WindowShift shift_to_both(const SizeSamples& small, const SizeSamples& large, double centre,
+                          double half_width, double most_half_width) {
   Crossing crossings[2];
-  for (const int o : {kBinder, kScaledM2}) {
+  for (const CrossingObservable o : {kBinder, kScaledM2}) {
     crossings[o] = find_crossing(pilot_curve(0, small, o), pilot_curve(1, large, o), o);
   }
-  const auto seen = [&](int o) { return crossings[o].status != CrossingStatus::none; };
+  const auto seen = [&](CrossingObservable o) {
+    return crossings[o].status != CrossingStatus::none;
+  };
   if (!seen(kBinder) && !seen(kScaledM2)) {
     return {blind_shift(small, large, centre, half_width), false, false};
   }
   if (!seen(kBinder) || !seen(kScaledM2)) {
-    const int known = seen(kBinder) ? kBinder : kScaledM2;
+    const CrossingObservable known = seen(kBinder) ? kBinder : kScaledM2;
     const double at = crossings[known].temperature.value - centre;
     const double side = side_of_crossing(small, large, known == kBinder ? kScaledM2 : kBinder);
     return {at + 0.5 * side * half_width, false, true};
@@ -109,11 +112,11 @@ WindowShift wanted_shift_of_both(const SizeSamples& small, const SizeSamples& la
 
 // Uses the mean of the crossings of both observables (p = 0: of U only), or of the stable ones if
 // there are any.
-WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& large,
-                         double centre, double half_width) {
+WindowShift shift_to_mean(double p, const SizeSamples& small, const SizeSamples& large,
+                          double centre, double half_width) {
   double sum[2] = {0, 0};  // of stable crossings, of all crossings
   int count[2] = {0, 0};
-  for (const int observable : {kBinder, kScaledM2}) {
+  for (const CrossingObservable observable : {kBinder, kScaledM2}) {
     if (observable != kBinder && p <= 0) break;
     const Crossing crossing = find_crossing(pilot_curve(0, small, observable),
                                             pilot_curve(1, large, observable), observable);
@@ -132,10 +135,22 @@ WindowShift wanted_shift(double p, const SizeSamples& small, const SizeSamples& 
 
 class CrossingsCriterion final : public WindowCriterion {
  public:
-  using WindowCriterion::WindowCriterion;
+  explicit CrossingsCriterion(const StudyConfig& config)
+      : WindowCriterion(config, {.sizes = 2,
+                                 .adaptive_scan = true,
+                                 .windows_stay = true,
+                                 .most_moves = kMaxMoves,
+                                 .grid_points = 41,
+                                 .measurements = 20}) {}
 
-  std::size_t scan_sizes() const override { return 2; }
-  bool adaptive_scan() const override { return !config_.equilibrate; }
+  // Crossings do not if Tc = 0 (one dimension, p = 0), or if sizes = "auto" and the smallest
+  // lattice has fewer than 100 shortcuts.
+  bool reaches(double p) const override {
+    if (p == 0) return config_.dim() > 1;
+    constexpr double shortcuts = 100;
+    return !config_.auto_sizes ||
+           site_count(config_.sizes.front()) * config_.dim() * p >= shortcuts;
+  }
 
   // Estimate from the crossing of U of the two smallest sizes; without a crossing, the temperature
   // where U of the larger size is closest to 0.4.
@@ -170,13 +185,15 @@ class CrossingsCriterion final : public WindowCriterion {
   WindowDecision decide(const WindowPoint& point, std::size_t size, const TcWindow& window,
                         int move) const override {
     const SizeSamples &small = point.sizes[size - 1].samples, &large = point.sizes[size].samples;
-    WindowShift wanted = wanted_shift(point.p, small, large, window.centre, window.half_width);
+    WindowShift wanted;
+    if (point.p == 0 || move == kMaxMoves) {
+      wanted = shift_to_mean(point.p, small, large, window.centre, window.half_width);
+    }
     bool wide = window.wide;
-    // Studies with a fixed equilibration keep the window rule of earlier versions.
-    if (!config_.equilibrate && point.p > 0 && (move < kMaxMoves || !wanted.settled)) {
+    if (point.p > 0 && !wanted.settled) {
       const bool limit = config_.model.kind == ModelKind::ising && move < kMovesForLimit;
       const double most = limit ? window.half_width * (wide ? 1 : kWideFactor) : 0;
-      wanted = wanted_shift_of_both(small, large, window.centre, window.half_width, most);
+      wanted = shift_to_both(small, large, window.centre, window.half_width, most);
       wide = wide || wanted.wider;
     }
     if (wanted.settled) return {true, {window.centre + wanted.shift, window.half_width, wide}};
@@ -196,10 +213,6 @@ class CrossingsCriterion final : public WindowCriterion {
     return around(window.centre, window.wide, point.p, before.sites);
   }
 
-  std::size_t first_decided() const override { return 1; }
-  bool windows_last() const override { return true; }
-  int most_moves() const override { return kMaxMoves; }
-
   void give_up(WindowPoint& point, const std::string& size) const override {
     point.no_window = fmt::format(
         "{}: no temperature window was found that has the crossing well inside; give "
@@ -215,13 +228,9 @@ class CrossingsCriterion final : public WindowCriterion {
     size.samples.improved = !config_.measure && config_.model.kind == ModelKind::ising;
   }
 
-  Eigen::Index grid_points() const override { return 41; }
-
   void adjust(SizePlan& plan, double p) const override {
     if (begins_short(config_, p)) plan.measure = first_measurements(config_.replicas);
   }
-
-  std::uint64_t likely_measurements() const override { return 20; }
 
  private:
   TcWindow around(double centre, bool wide, double p, double sites) const {
@@ -235,11 +244,13 @@ std::unique_ptr<WindowCriterion> crossings_criterion(const StudyConfig& config) 
   return std::make_unique<CrossingsCriterion>(config);
 }
 
-JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve observable_curve(int sample, const SizeSamples& samples,
+                                CrossingObservable observable) {
   return fine_curve(sample, samples, crossing_function(samples, observable));
 }
 
-JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable) {
+JackknifeCurve thermal_curve(int sample, const SizeSamples& samples,
+                             CrossingObservable observable) {
   return changed_curve(sample, fine_grid_table(samples), thermal_noise_table(samples),
                        crossing_function(samples, observable), controls(samples));
 }

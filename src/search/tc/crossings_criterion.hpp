@@ -3,23 +3,16 @@
 // crossings of both between sizes.
 #pragma once
 
-#include <string_view>
-
+#include "analysis/scaling/crossing.hpp"
 #include "src/search/size_curves.hpp"
 
 namespace rewise {
 
-// What crosses: Crossing::observable of `tc` by crossings. Indexes arrays, too.
-enum CrossingQuantity { kBinder = 0, kScaledM2 = 1 };
-// Its name in files.
-inline std::string_view quantity(int observable) {
-  return observable == kBinder ? "binder" : "scaled_m2";
-}
-
-// U or N^x m^2 (CrossingQuantity) of the graphs so far, with leave-one-out variants.
-JackknifeCurve observable_curve(int sample, const SizeSamples& samples, int observable);
+// U or N^x m^2 of the graphs so far, with leave-one-out variants.
+JackknifeCurve observable_curve(int sample, const SizeSamples& samples,
+                                CrossingObservable observable);
 // The same, with each graph's thermal noise in place of leave-one-out variants.
-JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, int observable);
+JackknifeCurve thermal_curve(int sample, const SizeSamples& samples, CrossingObservable observable);
 // A curve of U, corrected for the reduction by the spread of Tc between graphs (extrapolation.hpp),
 // so that its limit is that of the pure mean-field lattice. `thermal`: the curve is a
 // thermal_curve().

@@ -46,7 +46,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
     const Crossing& c = result.crossings[i];
     const bool known = c.status != CrossingStatus::none;
     Json json;
-    json["quantity"] = quantity(c.observable);
+    json["quantity"] = crossing_name(c.observable);
     const bool pair = !c.with_limit();  // false: U of one size crosses its limit
     json["extents"] = {extents_of(point, c.smaller)};
     json["sites"] = {c.smaller};
@@ -78,13 +78,13 @@ Json extrapolated_json(const Extrapolation& extrapolation, const std::vector<Cro
   json["smallest"] = chosen.smallest;
   json["fit_limit"] = value_json(chosen.fit.parameter(0));
   json["fit"] = Json::array();
-  std::vector<int> observables;
+  std::vector<CrossingObservable> observables;
   for (const auto i : chosen.used) observables.push_back(crossings[i].observable);
   std::sort(observables.begin(), observables.end());
   observables.erase(std::unique(observables.begin(), observables.end()), observables.end());
   for (std::size_t k = 0; k < observables.size(); ++k) {
     const auto parameter = static_cast<Eigen::Index>(k) + 1;
-    json["fit"].push_back({{"quantity", quantity(observables[k])},
+    json["fit"].push_back({{"quantity", crossing_name(observables[k])},
                            {"amplitude", value_json(chosen.fit.parameter(parameter))},
                            {"covariance", number_json(chosen.fit.covariance(0, parameter))}});
   }
@@ -297,7 +297,7 @@ std::string crossings_text(const TcReport& report) {
   }
   std::string out =
       fmt::format("\n{}: critical temperatures, {}D, rule {}{}\n\n{}", report.config.name,
-                  report.config.dim(), rule_text(to_string(report.config.rule)),
+                  report.config.dim(), rule_text(to_string(report.config.rule())),
                   model_title(report.config.model), cells_table(rows));
   if (!reasons.empty()) out += "\n" + reasons;
   out += known + collapse_text(report.crossings.points);
@@ -357,8 +357,8 @@ std::string tc_points_csv(const TcReport& report) {
 }
 
 std::string tc_text(const TcReport& report) {
-  const bool crossings = report.config.method != TcMethod::tree;
-  return (crossings ? crossings_text(report) : "") +
+  const bool alone = report.tree != nullptr && report.tree->alone;
+  return (alone ? "" : crossings_text(report)) +
          (report.tree == nullptr ? "" : tree_text(report.config, *report.tree, report.crossings));
 }
 

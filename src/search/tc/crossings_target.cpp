@@ -72,19 +72,14 @@ std::vector<ErrorSource> error_sources(const StudyConfig& config, const WindowPo
 
 }  // namespace
 
-TargetStep next_step(const StudyConfig& config, const WindowPoint& point) {
-  TargetStep step;
-  for (const auto& size : point.sizes) {
-    step.plans.push_back(size.plan);
-    step.graphs.push_back(static_cast<std::uint32_t>(size.samples.graphs.size()));
-    step.sizes.emplace_back();
-  }
+GrowthStep next_step(const StudyConfig& config, const WindowPoint& point) {
   const TcPointResult result = locate_tc(config, point);
   const bool may_add =
       config.temperatures.empty() && point.sizes.size() < config.sizes.size() + config.more_sizes;
   if (!result.accepted()) {
-    step.error = std::numeric_limits<double>::quiet_NaN();
-    for (SizeTarget& size : step.sizes) size.share = size.thermal = step.error;
+    GrowthStep step;
+    step.share.assign(point.sizes.size(), std::numeric_limits<double>::quiet_NaN());
+    step.thermal = step.share;
     // Larger sizes can fix a lack of convergence; other failures cannot be fixed here.
     if (may_add && result.status() == TcStatus::not_converged) {
       step.another_size = true;
@@ -93,19 +88,7 @@ TargetStep next_step(const StudyConfig& config, const WindowPoint& point) {
     }
     return step;
   }
-  const std::vector<ErrorSource> sources = error_sources(config, point, result);
-  const GrowthStep growth = growth_step(config, result.tc, sources, may_add);
-  static_cast<RoundStep&>(step) = growth;
-  step.another_size = growth.another_size;
-  for (std::size_t k = 0; k < sources.size(); ++k) {
-    step.sizes[k].share = growth.share[k];
-    step.sizes[k].thermal = sources[k].thermal;
-  }
-  for (std::size_t k = 0; k < growth.members.size(); ++k) {
-    step.graphs[k] = static_cast<std::uint32_t>(growth.members[k]);
-    step.plans[k].measure = static_cast<std::uint64_t>(growth.measurements[k]);
-  }
-  return step;
+  return growth_step(config, result.tc, error_sources(config, point, result), may_add);
 }
 
 }  // namespace rewise

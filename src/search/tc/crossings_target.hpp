@@ -8,23 +8,13 @@
 // mean-field value).
 #pragma once
 
-#include <vector>
-
 #include "src/search/tc/growth_step.hpp"
 #include "src/search/tc/window_data.hpp"
 
 namespace rewise {
 
-// RoundStep::error is that of Tc, statistical and systematic.
-struct TargetStep : RoundStep {
-  bool another_size = false;          // instead of graphs and measurements
-  std::vector<SizePlan> plans;        // [size] including the measurements after the next step
-  std::vector<std::uint32_t> graphs;  // [size] after the next step
-  std::vector<SizeTarget> sizes;      // [size] only `share` and `thermal`; NaN if there is no Tc
-};
-
 // For a study with a target_error. Every graph needs `measurements` and `thermal`
 // (graph_sample.hpp).
-TargetStep next_step(const StudyConfig& config, const WindowPoint& point);
+GrowthStep next_step(const StudyConfig& config, const WindowPoint& point);
 
 }  // namespace rewise

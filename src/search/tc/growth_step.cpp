@@ -49,6 +49,7 @@ GrowthStep growth_step(const StudyConfig& config, const Extrapolation& extrapola
   double work = 0, variance_now = 0;
   for (const ErrorSource& source : sources) {
     step.share.push_back(weights.dot(source.covariance * weights));
+    step.thermal.push_back(source.thermal);
     variance_now += step.share.back();
     work += source.work();
   }

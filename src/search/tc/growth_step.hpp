@@ -31,7 +31,9 @@ namespace rewise {
 // RoundStep::error is that of the limit, statistical and systematic.
 struct GrowthStep : RoundStep {
   bool another_size = false;  // instead of graphs and measurements
-  std::vector<double> share;  // [size] fraction of the statistical variance
+  // [size] fraction of the statistical variance, and the part of it that more measurements reduce;
+  // NaN if there is no result.
+  std::vector<double> share, thermal;
   // [size] graphs, and measurements per graph, after the next step; empty if there is none.
   std::vector<double> members, measurements;
 };

@@ -1,4 +1,4 @@
-// Analysis of `tc` for Potts models whose transition may be of first order (peaks_criterion.hpp):
+// Analysis of `tc` for Potts models whose transition may be of first order (peaks_criterion.cpp):
 // the temperature of the transition, its order and its latent heat from the graphs of every size.
 // Does not access files; peaks_report prints the results.
 //

@@ -4,8 +4,6 @@
 // The coarse scan uses the smallest size; the maximum of C is the first estimate. A window moves
 // until the peaks are well inside. It narrows to three half widths of the peak of C, so that its
 // temperatures cover both phases.
-#include "src/search/tc/peaks_criterion.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +24,7 @@ constexpr std::uint64_t kMeasure = 100;
 constexpr double kHalfWidths = 3;
 
 double bonds_per_site(const StudyConfig& config, double p) {
-  return config.dim() * (base_rule(config.rule) == Rule::add ? 1 + 2 * p : 1);
+  return config.dim() * (base_rule(config.rule()) == Rule::add ? 1 + 2 * p : 1);
 }
 
 // Positions that a window must contain.
@@ -64,10 +62,11 @@ PeakPositions peak_positions(const SizeSamples& all) {
 
 class PeaksCriterion final : public WindowCriterion {
  public:
-  using WindowCriterion::WindowCriterion;
-
-  std::size_t scan_sizes() const override { return 1; }
-  bool adaptive_scan() const override { return false; }
+  explicit PeaksCriterion(const StudyConfig& config)
+      : WindowCriterion(config, {.sizes = 1,
+                                 .most_moves = kMaxPeakMoves,
+                                 .grid_points = 61,
+                                 .measurements = config.measure.value_or(kMeasure)}) {}
 
   // Temperature of the maximum of C, averaged over graphs.
   ScanDecision locate(std::span<const ScanResult> sizes) const override {
@@ -119,10 +118,6 @@ class PeaksCriterion final : public WindowCriterion {
     return {false, {window.centre + std::clamp(middle - window.centre, -step, step), half, false}};
   }
 
-  std::size_t first_decided() const override { return 0; }
-  bool windows_last() const override { return false; }  // they narrow
-  int most_moves() const override { return kMaxPeakMoves; }
-
   void give_up(WindowPoint& point, const std::string& size) const override {
     point.warnings.push_back(
         fmt::format("{}: no temperature window was found that has the peaks well inside", size));
@@ -134,8 +129,6 @@ class PeaksCriterion final : public WindowCriterion {
                                         0.5 * (low + high), config_.model.q);
   }
 
-  Eigen::Index grid_points() const override { return 61; }
-
   // A histogram needs many measurements, even if they are correlated. They use the cycles of a
   // smaller number of uncorrelated measurements (coexisting phases have a long correlation time).
   void adjust(SizePlan& plan, double) const override {
@@ -143,19 +136,12 @@ class PeaksCriterion final : public WindowCriterion {
     if (!config_.every) plan.every = (plan.every * plan.measure + kMeasure - 1) / kMeasure;
     plan.measure = kMeasure;
   }
-
-  std::uint64_t likely_measurements() const override { return config_.measure.value_or(kMeasure); }
 };
 
 }  // namespace
 
 std::unique_ptr<WindowCriterion> peaks_criterion(const StudyConfig& config) {
   return std::make_unique<PeaksCriterion>(config);
-}
-
-bool by_peaks(const StudyConfig& config) {
-  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
-  return config.model.q > 2 && !(config.model.q <= 4 && plain_square);
 }
 
 }  // namespace rewise

@@ -264,7 +264,8 @@ std::string peaks_text(const StudyConfig& config, const std::vector<PeaksResult>
     }
   }
   return fmt::format("\n{}: transitions of the Potts model with {} states, {}D, rule {}\n\n",
-                     config.name, config.model.q, config.dim(), rule_text(to_string(config.rule))) +
+                     config.name, config.model.q, config.dim(),
+                     rule_text(to_string(config.rule()))) +
          cells_table(rows) + "\n" + cells_table(sizes) +
          "\nT: common limit, as sizes grow, of the temperature of the largest chi and the "
          "temperature of equal\nweights. T(weights): at equal weights, the ordered phases have q "

@@ -7,12 +7,18 @@
 
 #include "src/base/error.hpp"
 #include "src/search/tc/glass_criterion.hpp"
-#include "src/search/tc/peaks_criterion.hpp"
 #include "src/search/tc/tree_criterion.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {
 namespace {
+
+// Potts models whose transition may be of first order, where U does not cross: q >= 3, except q = 3
+// and 4 on the plain square lattice.
+bool by_peaks(const StudyConfig& config) {
+  const bool plain_square = config.dim() == 2 && config.p == std::vector<double>{0};
+  return config.model.q > 2 && !(config.model.q <= 4 && plain_square);
+}
 
 // Throws Error(usage), with the name of the study's file.
 using Fail = std::function<void(const std::string& what)>;
@@ -127,39 +133,35 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
   }
   if (!config.model.is_ferromagnet()) check_couplings(config, fail);
   check_no_sweep_keys(config, fail);
-  const TcAnalysis analysis = tc_analysis(config);
-  if (analysis == TcAnalysis::glass) return check_glass(config, fail);
+  const TcMethod method = tc_method(config);
+  if (method == TcMethod::glass) return check_glass(config, fail);
   if (config.temperature_range) {
     fail(
         "sampling.temperatures: only sweep, and tc by crossings of overlaps, support a range "
         "without a count (give a count, or \"auto\")");
   }
-  if (analysis == TcAnalysis::tree) return check_tree(config, fail);
-  if (analysis == TcAnalysis::peaks) check_peaks(config, fail);
+  if (method == TcMethod::tree) return check_tree(config, fail);
+  if (method == TcMethod::peaks) check_peaks(config, fail);
   check_windows(config, fail);
 }
 
 }  // namespace
 
-TcAnalysis tc_analysis(const StudyConfig& config) {
-  if (by_peaks(config)) return TcAnalysis::peaks;
-  if (config.method == TcMethod::tree) return TcAnalysis::tree;
-  if (!config.model.is_ferromagnet()) {
+TcMethod tc_method(const StudyConfig& config) {
+  if (by_peaks(config)) return TcMethod::peaks;
+  if (!config.model.is_ferromagnet() && config.method != TcMethod::tree) {
     const bool glass = config.method || !why_no_tree(config).empty();
-    return glass ? TcAnalysis::glass : TcAnalysis::tree;
-  }
-  if (config.method) {
-    return config.method == TcMethod::both ? TcAnalysis::both : TcAnalysis::crossings;
+    return glass ? TcMethod::glass : TcMethod::tree;
   }
   constexpr double precise = 1e-3;
   const bool both = config.target_error && *config.target_error <= precise;
-  return both ? TcAnalysis::both : TcAnalysis::crossings;
+  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
 }
 
 StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
   StudyConfig config = one_per_p(given, file);
   check_tc_config(config, file);
-  if (tc_analysis(config) == TcAnalysis::tree) config.method = TcMethod::tree;
+  if (tc_method(config) == TcMethod::tree) config.method = TcMethod::tree;
   return config;
 }
 

@@ -30,7 +30,7 @@ void write_crossings(h5::Group& point, const std::vector<Crossing>& crossings) {
   for (const Crossing& crossing : crossings) {
     if (crossing.status != CrossingStatus::found) continue;
     h5::Group one = all.create_group(fmt::format("{}", number++));
-    one.set_text("quantity", quantity(crossing.observable));
+    one.set_text("quantity", crossing_name(crossing.observable));
     one.set("smaller", crossing.smaller);
     one.set("larger", crossing.larger);
     write_number(one.create_group("temperature"), crossing.temperature,

@@ -1,4 +1,4 @@
-// The study of `tc`, by the methods that its configuration selects (tc_config.hpp). Each method has
+// The study of `tc`, by the method that its configuration selects (tc_config.hpp). Each method has
 // its data, criterion, search, and report:
 //
 //   crossings  of U and N^x m^2: window_data, crossings_criterion, crossings_target, window_search,
@@ -15,7 +15,7 @@
 
 namespace rewise {
 
-// `config` comes from tc_config().
-StudyAnalysis tc_study(const StudyConfig& config);
+// `config` comes from tc_config(), and `method` is its tc_method().
+StudyAnalysis tc_study(const StudyConfig& config, TcMethod method);
 
 }  // namespace rewise

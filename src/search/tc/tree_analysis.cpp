@@ -40,7 +40,6 @@ BestTc best_of(const std::optional<Value>& crossings, const std::optional<Value>
 TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
                         std::vector<TreePoint> points) {
   TreeResult result;
-  result.alone = config.method == TcMethod::tree;
   result.orders = !config.model.is_ferromagnet();
   result.points = std::move(points);
   if (config.dim() > 1) result.tc0 = regular_lattice(config.dim()).tc();
@@ -57,8 +56,8 @@ TreeResult join_methods(const StudyConfig& config, const TcResult& crossings,
   if (!result.tc0) return result;
   PointShifts found = point_shifts(p, tc, *result.tc0);
   for (std::size_t k = 0; k < p.size(); ++k) {
-    if (!found.of[k]) continue;
-    const Value shift = *found.of[k];
+    if (!found.by_point[k]) continue;
+    const Value shift = *found.by_point[k];
     const double scale = std::pow(p[k], -result.one_over_gamma);
     result.best[k].shift = shift;
     result.best[k].amplitude = {shift.value * scale, shift.error * scale};

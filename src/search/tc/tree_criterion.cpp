@@ -23,6 +23,7 @@ constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kMaxMeasure = 240;  // updates
 constexpr double kPilotRatio = 8, kHugeRatio = 4;               // L / xi of the last pilots
+constexpr double kTreeError = 1e-4;   // relative error of Tc without a target_error
 constexpr double kWide = 0.25;        // half the range of ln lambda of the last pilots
 constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
 constexpr double kErrors = 4;         // minimum half range in units of the error, to determine the
@@ -510,7 +511,7 @@ std::string why_no_tree(const StudyConfig& config) {
     return fmt::format("it requires lattice bonds with J = 1 (give on = \"shortcuts\")");
   }
   if (interactions.shortcut_strength == 0) return "shortcuts have J = 0";
-  if (base_rule(config.rule) == Rule::swap) {
+  if (base_rule(config.rule()) == Rule::swap) {
     if (config.dim() == 1) return "rule swap in one dimension keeps two bonds per site: Tc = 0";
     const ShortcutCouplings shortcuts = shortcut_couplings(config);
     if (tree_orders(shortcuts) != std::vector{TreeOrder::ferromagnet}) {
@@ -553,7 +554,7 @@ TreeSearchState open_tree(const StudyConfig& config, double p, TreeOrder order) 
   search.data.p = p;
   search.data.requested = config.target_error.value_or(kTreeError);
   search.data.order = order;
-  const Rule base = base_rule(config.rule);
+  const Rule base = base_rule(config.rule());
   search.rule = {config.dim(),
                  p,
                  base == Rule::rewire ? TreeNetwork::rewire
@@ -562,7 +563,7 @@ TreeSearchState open_tree(const StudyConfig& config, double p, TreeOrder order) 
                  order,
                  shortcut_couplings(config),
                  p};
-  search.network = config.rule;
+  search.network = config.rule();
   search.most_graphs = config.most_graphs;
   if (p == 0) {
     search.data.why_not_applicable = "there are no shortcuts (use method = \"crossings\")";

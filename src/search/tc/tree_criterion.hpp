@@ -29,9 +29,6 @@ std::string why_no_tree(const StudyConfig& config);
 std::vector<TreeOrder> tree_orders(const ShortcutCouplings& couplings);
 std::string_view to_string(TreeOrder order);  // "ferromagnet", "spin-glass"
 
-// Default relative error of Tc without a target_error.
-inline constexpr double kTreeError = 1e-4;
-
 // The sums of one bare lattice, per site.
 struct TreeRow {
   Eigen::ArrayXd mm, md, dd, bond, size;  // [T] as of TreeTable

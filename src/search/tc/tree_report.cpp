@@ -22,9 +22,9 @@ const TreePoint* point_of(const TreePoint& point, TreeOrder order) {
 // The transition temperature of one order. It is valid even if it is unknown which order sets in at
 // the higher temperature.
 std::optional<Value> tc_of(const TreePoint& point, TreeOrder order) {
-  const TreePoint* of = point_of(point, order);
-  if (of == nullptr || !of->root.ok || of->edge == 0) return std::nullopt;
-  return of->tc().total();
+  const TreePoint* found = point_of(point, order);
+  if (found == nullptr || !found->root.ok || found->edge == 0) return std::nullopt;
+  return found->tc().total();
 }
 
 Json lambda_json(const TreePoint& point) {
@@ -170,7 +170,7 @@ std::string tree_text(const StudyConfig& config, const TreeResult& result,
   }
   std::string out = fmt::format("\n{}: Tc by {}the tree condition, {}D, rule {}{}\n\n{}\n{}",
                                 config.name, result.alone ? "" : "crossings and by ", config.dim(),
-                                rule_text(to_string(config.rule)), model_title(config.model),
+                                rule_text(to_string(config.rule())), model_title(config.model),
                                 cells_table(rows), notes);
   if (result.local.p.size() > 0) {
     const bool glass = result.points.front().order == TreeOrder::spin_glass;

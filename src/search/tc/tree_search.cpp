@@ -135,7 +135,7 @@ class TreeSearch {
     const std::string extents = extents_text(spec.graph.extents);
     const std::string name =
         fmt::format("{}|{}|p={}|{}|{}", search.rule.is_glass() ? "tree pairs" : "tree", extents,
-                    number_text(search.rule.p), to_string(config_.rule), graph);
+                    number_text(search.rule.p), to_string(config_.rule()), graph);
     spec.graph.seed = derived_seed(config_.seed, "graph|" + name);
     spec.seed = derived_seed(config_.seed, "run|" + name);
     spec.cluster = ClusterUpdate::swendsen_wang;
@@ -146,7 +146,7 @@ class TreeSearch {
     spec.measure = search.measure;
     task.label =
         fmt::format("p = {}, bare {}, graph {}", number_text(search.rule.p), extents, graph + 1);
-    task.seconds = speeds_[i].of(0) * search.sites() *
+    task.seconds = speeds_[i].seconds(0) * search.sites() *
                    static_cast<double>(spec.temperatures.size() * spec.cycles());
     task.purpose = search.last ? "graph" : "pilot";
     task.on_result = speeds_[i].record(0);

@@ -1,5 +1,5 @@
 // The features that `tc` locates in the temperature windows of its sizes: crossings of Binder's U
-// (crossings_criterion.hpp) or peaks of C and chi (peaks_criterion.hpp). The search
+// (crossings_criterion.hpp) or peaks of C and chi (peaks_criterion.cpp). The search
 // (window_search.cpp) runs tasks, and the criterion decides on the next windows.
 //
 // All decisions depend only on the configuration and the results so far, so that processes with the
@@ -29,16 +29,31 @@ struct ScanDecision {
   bool found = true;  // otherwise `centre` is where the search should start
 };
 
+// Constants of a criterion.
+struct WindowRules {
+  // The number of sizes that a decision compares: 2 for a crossing. It is also the number of sizes,
+  // the smallest ones, of the coarse scan.
+  std::size_t sizes = 1;
+  // The scan may start where Tc is likely, and repeat with Swendsen-Wang updates if replicas with
+  // hot and cold start disagree.
+  bool adaptive_scan = false;
+  // A window that did not move at one size is unlikely to move at the next.
+  bool windows_stay = false;
+  int most_moves = 0;              // of a window
+  Eigen::Index grid_points = 0;    // of the grid of temperatures for reweighting
+  std::uint64_t measurements = 0;  // likely number, for tuning
+};
+
 class WindowCriterion {
  public:
-  explicit WindowCriterion(const StudyConfig& config) : config_(config) {}
+  WindowCriterion(const StudyConfig& config, const WindowRules& constants)
+      : rules(constants), config_(config) {}
   virtual ~WindowCriterion() = default;
 
-  // Number of the smallest sizes in the coarse scan.
-  virtual std::size_t scan_sizes() const = 0;
-  // Whether the scan may start where Tc is likely, and repeat with Swendsen-Wang updates if
-  // replicas with hot and cold start disagree.
-  virtual bool adaptive_scan() const = 0;
+  const WindowRules rules;
+
+  // Whether the sizes of the study can give Tc(p).
+  virtual bool reaches(double /*p*/) const { return true; }
   virtual ScanDecision locate(std::span<const ScanResult> sizes) const = 0;
 
   // The first window of the size with index `size` (may be point.sizes.size()), given the window
@@ -54,19 +69,13 @@ class WindowCriterion {
                                          const TcWindow& /*window*/) const {
     return std::nullopt;
   }
-  virtual std::size_t first_decided() const = 0;  // smaller sizes keep their first window
-  // Whether a window that needed no move at one size is likely to need none at the next.
-  virtual bool windows_last() const = 0;
-  virtual int most_moves() const = 0;
-  // Records that no window was found within most_moves().
+  // Records that no window was found within rules.most_moves.
   virtual void give_up(WindowPoint& point, const std::string& size) const = 0;
 
-  // Sets what samples of an open size need besides the grid of `grid_points()` temperatures.
+  // Sets what samples of an open size need besides their grid.
   virtual void prepare(SizeData& size, double p) const = 0;
-  virtual Eigen::Index grid_points() const = 0;
   // Adjusts the times found by pilot runs.
   virtual void adjust(SizePlan& plan, double p) const = 0;
-  virtual std::uint64_t likely_measurements() const = 0;
 
  protected:
   const StudyConfig& config_;

@@ -17,8 +17,6 @@
 #include "src/search/point_tasks.hpp"
 #include "src/search/tc/crossings_analysis.hpp"
 #include "src/search/tc/crossings_target.hpp"
-#include "src/search/tc/peaks_criterion.hpp"
-#include "src/search/tc/window_criterion.hpp"
 #include "src/settings/parse.hpp"
 
 namespace rewise {
@@ -45,15 +43,6 @@ bool starts_agree(std::span<const ScanResult> sizes, double centre) {
   });
 }
 
-// Whether crossings or peaks can give Tc(p). Crossings cannot if Tc = 0 (one dimension, p = 0), or
-// if sizes = "auto" and the smallest lattice has fewer than 100 shortcuts.
-bool crossings_reach(const StudyConfig& config, double p) {
-  if (by_peaks(config)) return true;
-  if (p == 0) return config.dim() > 1;  // otherwise Tc = 0
-  constexpr double shortcuts = 100;
-  return !config.auto_sizes || site_count(config.sizes.front()) * config.dim() * p >= shortcuts;
-}
-
 // One p, and the window of its last size.
 struct WindowState : WindowPoint {
   TcWindow window;
@@ -78,19 +67,19 @@ std::vector<std::uint32_t> next_size(const std::vector<std::uint32_t>& before,
 class WindowSearch {
  public:
   WindowSearch(Study& study, const StopToken& stop, Progress& progress,
-               std::span<const std::size_t> which)
+               const WindowCriterion& criterion, std::span<const std::size_t> which)
       : study_(study),
         tasks_(study, stop, progress, kTcTasks),
         config_(study.config()),
-        criterion_(by_peaks(config_) ? peaks_criterion(config_) : crossings_criterion(config_)) {
+        criterion_(criterion) {
     for (const std::size_t i : which) {
       WindowState& point = points_.emplace_back();
       point.p = config_.p[i];
       point.dim = config_.dim();
-      point.rule = config_.rule;
+      point.rule = config_.rule();
       point.schedule = config_.schedule_of(i);
       point.cluster = config_.cluster_of(i);
-      if (crossings_reach(config_, point.p)) all_.push_back(points_.size() - 1);
+      if (criterion_.reaches(point.p)) all_.push_back(points_.size() - 1);
     }
     for (std::size_t k = 0; k < config_.sizes.size(); ++k) {
       sizes_.push_back(empty_size(config_.sizes[k], first_graphs(config_, k)));
@@ -149,7 +138,7 @@ class WindowSearch {
     const auto whole = [&](double p) { return scan_range(config_, p); };
     const auto likely = [&](double p) { return likely_range(config_, p); };
     Points lost;
-    if (!criterion_->adaptive_scan()) {
+    if (!criterion_.rules.adaptive_scan) {
       lost = scan(all_, whole, false, false).lost;
     } else {
       // On large lattices, local updates and single clusters equilibrate slowly.
@@ -182,7 +171,7 @@ class WindowSearch {
   // cycles, because unsettled points will be scanned again.
   ScanOutcome scan(const Points& points, const std::function<TemperatureRange(double p)>& range,
                    bool warm, bool brief) {
-    const std::size_t sizes = criterion_->scan_sizes();
+    const std::size_t sizes = criterion_.rules.sizes;
     std::vector<ScanJob> jobs;
     for (const std::size_t i : points) {
       for (std::size_t k = 0; k < sizes; ++k) {
@@ -205,7 +194,7 @@ class WindowSearch {
     ScanOutcome outcome;
     for (std::size_t n = 0; n < points.size(); ++n) {
       const std::span of_point(&results[n * sizes], sizes);
-      const ScanDecision decision = criterion_->locate(of_point);
+      const ScanDecision decision = criterion_.locate(of_point);
       points_[points[n]].window.centre = decision.centre;
       if (!decision.found) outcome.lost.push_back(points[n]);
       if (!starts_agree(of_point, decision.centre)) outcome.unsettled.push_back(points[n]);
@@ -214,7 +203,7 @@ class WindowSearch {
   }
 
   // Number of sites of the largest scanned size.
-  double scan_sites() { return size(criterion_->scan_sizes() - 1).samples.sites; }
+  double scan_sites() { return size(criterion_.rules.sizes - 1).samples.sites; }
 
   // Processes sizes [first, end) of these points in sequence, up to their initial graphs. Once the
   // window of a size is known, its remaining graphs do not affect the next window. They run
@@ -222,7 +211,7 @@ class WindowSearch {
   // size runs all its graphs at once if earlier windows did not have to move.
   void grow(std::size_t first, std::size_t end, const Points& points) {
     const auto rest = [&](std::size_t k) { fill(k, size(k).first_graphs, points); };
-    bool held = !config_.temperatures.empty() && criterion_->windows_last();
+    bool held = !config_.temperatures.empty() && criterion_.rules.windows_stay;
     for (std::size_t k = first; k < end; ++k) {
       tasks_.stage(size_text(size(k)));
       for (const auto i : points) open_size(i, k);
@@ -232,7 +221,7 @@ class WindowSearch {
           }};
       if (k > first) jobs.emplace_back([&] { rest(k - 1); });
       side_by_side(study_, jobs);
-      if (config_.temperatures.empty()) held = settle(k, points) && criterion_->windows_last();
+      if (config_.temperatures.empty()) held = settle(k, points) && criterion_.rules.windows_stay;
     }
     if (end > first) rest(end - 1);
   }
@@ -245,7 +234,7 @@ class WindowSearch {
     tasks_.find_times(all, later);
     double now = 0;
     for (const SizeJob& job : all) {
-      criterion_->adjust(job.size().plan, job.point->p);
+      criterion_.adjust(job.size().plan, job.point->p);
       now += tasks_.seconds_of(job);
     }
     tasks_.expect(now, seconds_from(k + 1, points));
@@ -268,7 +257,7 @@ class WindowSearch {
   void open_size(std::size_t i, std::size_t k) {
     WindowState& point = points_[i];
     if (config_.temperatures.empty()) {
-      point.window = criterion_->first_window(point, k, size(k).samples.sites, point.window);
+      point.window = criterion_.first_window(point, k, size(k).samples.sites, point.window);
     }
     point.sizes.push_back(size(k));
     point.sizes[k].plan = first_plan(point, k);
@@ -276,7 +265,7 @@ class WindowSearch {
     // Tunes at the middle of the first window, even if the window moves later.
     SizePlan likely = point.sizes[k].plan;
     likely.equilibrate = 60;
-    likely.measure = criterion_->likely_measurements();
+    likely.measure = criterion_.rules.measurements;
     likely.every = 5;
     tasks_.tune({&point, k, size(k).first_graphs}, likely);
   }
@@ -289,20 +278,21 @@ class WindowSearch {
                                  ? window_temperatures(window.centre, window.half_width,
                                                        window.wide ? wide_count : count)
                                  : config_.temperatures;
-    size.samples.grid = temperature_grid(size.plan.temperatures.front(),
-                                         size.plan.temperatures.back(), criterion_->grid_points());
-    criterion_->prepare(size, point.p);
+    size.samples.grid =
+        temperature_grid(size.plan.temperatures.front(), size.plan.temperatures.back(),
+                         criterion_.rules.grid_points);
+    criterion_.prepare(size, point.p);
     size.samples.graphs.clear();
   }
 
   // Moves windows until the criterion accepts them. Returns whether no window had to move.
   bool settle(std::size_t k, const Points& points) {
-    if (k < criterion_->first_decided()) return false;
-    for (int move = 0; move <= criterion_->most_moves(); ++move) {
+    if (k + 1 < criterion_.rules.sizes) return false;
+    for (int move = 0; move <= criterion_.rules.most_moves; ++move) {
       std::vector<WindowDecision> decisions(points.size());
       for_each_point(points, [&](std::size_t n) {
         const WindowState& at = points_[points[n]];
-        decisions[n] = criterion_->decide(at, k, at.window, move);
+        decisions[n] = criterion_.decide(at, k, at.window, move);
       });
       Points moved;
       for (std::size_t n = 0; n < points.size(); ++n) {
@@ -310,11 +300,11 @@ class WindowSearch {
         if (decisions[n].settled) {
           at.window = decisions[n].next;
           at.no_window.clear();
-        } else if (move == criterion_->most_moves()) {
-          criterion_->give_up(at, size_text(size(k)));
+        } else if (move == criterion_.rules.most_moves) {
+          criterion_.give_up(at, size_text(size(k)));
         } else {
           at.window = decisions[n].next;
-          const auto before = k > 0 ? criterion_->follow(at, k, at.window) : std::nullopt;
+          const auto before = k > 0 ? criterion_.follow(at, k, at.window) : std::nullopt;
           if (before) {
             tasks_.abandon({&at, k - 1});
             lay_window(at, k - 1, *before);
@@ -355,7 +345,7 @@ class WindowSearch {
 
   struct Open {
     std::size_t point = 0;
-    TargetStep step;
+    GrowthStep step;
   };
 
   // Runs rounds until each p has reached target_error or cannot.
@@ -377,13 +367,13 @@ class WindowSearch {
         [&](const std::vector<Open>& items) { add(items); });
   }
 
-  static void note(WindowPoint& point, const TargetStep& step) {
+  static void note(WindowPoint& point, const GrowthStep& step) {
     point.target->note(step);
     point.size_targets.resize(point.sizes.size());
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       SizeTarget& size = point.size_targets[k];
-      size.share = step.sizes[k].share;
-      size.thermal = step.sizes[k].thermal;
+      size.share = step.share[k];
+      size.thermal = step.thermal[k];
       if (point.target->rounds == 0) size.before = SizeBefore(point.sizes[k]);
     }
   }
@@ -408,8 +398,8 @@ class WindowSearch {
         continue;
       }
       for (std::size_t k = 0; k < at.sizes.size(); ++k) {
-        at.sizes[k].plan = step.plans[k];
-        jobs.push_back({&at, k, step.graphs[k]});
+        at.sizes[k].plan.measure = static_cast<std::uint64_t>(step.measurements[k]);
+        jobs.push_back({&at, k, static_cast<std::uint32_t>(step.members[k])});
       }
     }
     tasks_.fill_round(fmt::format("{};", fmt::join(errors, ", ")), jobs, left);
@@ -419,7 +409,7 @@ class WindowSearch {
   Study& study_;
   PointTasks tasks_;
   const StudyConfig& config_;
-  std::unique_ptr<WindowCriterion> criterion_;
+  const WindowCriterion& criterion_;
   std::vector<WindowState> points_;
   Points all_;                   // that crossings or peaks reach
   std::vector<SizeData> sizes_;  // without samples
@@ -431,7 +421,7 @@ class WindowSearch {
 std::vector<std::vector<std::size_t>> parts_of(const Study& study) {
   constexpr std::size_t most = 4;
   const std::size_t points = study.config().p.size();
-  const bool beside = study.devices().front() < 0 && study.config().schedule.has_value();
+  const bool beside = study.devices().front() < 0 && study.config().schedule().has_value();
   const auto threads = static_cast<std::size_t>(study.threads());
   std::vector<std::vector<std::size_t>> parts(beside ? std::min({points, threads, most}) : 1);
   for (std::size_t i = 0; i < points; ++i) parts[i % parts.size()].push_back(i);
@@ -453,11 +443,12 @@ std::vector<WindowPoint> finished_part(std::vector<WindowPoint> points) {
 }  // namespace
 
 std::vector<WindowPoint> search_windows(Study& study, const StopToken& stop, Progress& progress,
+                                        const WindowCriterion& criterion,
                                         const DataHandlers<std::vector<WindowPoint>>& seen) {
   const std::vector<std::vector<std::size_t>> parts = parts_of(study);
   std::vector<std::unique_ptr<WindowSearch>> searches;
   for (const auto& which : parts) {
-    searches.push_back(std::make_unique<WindowSearch>(study, stop, progress, which));
+    searches.push_back(std::make_unique<WindowSearch>(study, stop, progress, criterion, which));
   }
   std::vector<WindowPoint> points(study.config().p.size());
   const auto take = [&](std::size_t part) {

@@ -18,15 +18,16 @@
 #include <vector>
 
 #include "src/search/study_analysis.hpp"
-#include "src/search/tc/window_data.hpp"
+#include "src/search/tc/window_criterion.hpp"
 
 namespace rewise {
 
-// Returns the data of each p of the configuration. The first call of `seen.interim` comes once
-// every search has begun its first round. On a stop request, `seen.interrupted` receives the graphs
-// that were measured, without sizes that have fewer than two of them and without p that have fewer
-// than two such sizes.
+// Returns the data of each p of the configuration. `criterion` decides on the windows. The first
+// call of `seen.interim` comes once every search has begun its first round. On a stop request,
+// `seen.interrupted` receives the graphs that were measured, without sizes that have fewer than two
+// of them and without p that have fewer than two such sizes.
 std::vector<WindowPoint> search_windows(Study& study, const StopToken& stop, Progress& progress,
+                                        const WindowCriterion& criterion,
                                         const DataHandlers<std::vector<WindowPoint>>& seen);
 
 }  // namespace rewise

@@ -141,7 +141,7 @@ void Tuner::equilibrate() {
 }
 
 bool Tuner::in_equilibrium(const TuneSeries& series) const {
-  const SeriesTau m2 = series_tau(series, series.m2());
+  const SeriesTau m2 = series_tau(series, series.squared_order());
   const double times = static_cast<double>(series.times());
   if (!m2.found || times < kEquilibriumTaus * m2.tau.value) return false;
   std::vector<char> cold;

@@ -118,7 +118,7 @@ void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
                    static_cast<double>(observation.magnetisation[r]), e, m);
     energy_.push_back(e);
     abs_m_.push_back(std::abs(m));
-    m2_.push_back(m * m);
+    squared_order_.push_back(m * m);
   }
   if (observation.cluster_quartic_low.empty() || observation.cluster_updates == 0) return;
   const double updates = static_cast<double>(observation.cluster_updates);
@@ -134,12 +134,12 @@ void TuneSeries::add(const Observation& observation, const SampleUnits& units) {
 
 void TuneSeries::add_overlaps(const Eigen::ArrayXd& q2) {
   if (starts_.empty()) interrupt();
-  m2_.insert(m2_.end(), q2.begin(), q2.end());
+  squared_order_.insert(squared_order_.end(), q2.begin(), q2.end());
 }
 
 void TuneSeries::halve() {
   const bool improved = has_improved();
-  std::vector<std::vector<double>*> lists{&m2_};
+  std::vector<std::vector<double>*> lists{&squared_order_};
   if (!energy_.empty()) lists.insert(lists.end(), {&energy_, &abs_m_});
   if (improved) lists.insert(lists.end(), {&improved_m2_, &improved_m4_});
   std::vector<std::size_t> kept;  // times
@@ -168,7 +168,8 @@ void TuneSeries::halve() {
 }
 
 void TuneSeries::clear() {
-  for (auto* values : {&energy_, &abs_m_, &m2_, &improved_m2_, &improved_m4_}) values->clear();
+  for (auto* values : {&energy_, &abs_m_, &squared_order_, &improved_m2_, &improved_m4_})
+    values->clear();
   starts_.clear();
 }
 
@@ -191,7 +192,7 @@ SeriesTau series_tau(const TuneSeries& series, RealSeriesRef observable) {
 }
 
 SlowestTau slowest_tau(const TuneSeries& series, std::size_t temperatures) {
-  const TuneSeries::View q2 = series.m2();
+  const TuneSeries::View q2 = series.squared_order();
   const Eigen::Index pairs = q2.cols() / static_cast<Eigen::Index>(temperatures);
   SlowestTau slowest;
   bool found = true, known = true;
@@ -270,11 +271,11 @@ Value SeriesNoise::tau(double least) const {
 }
 
 SeriesNoise series_noise(const TuneSeries& series, bool improved) {
-  const RealSeries m2 = series.m2(), m4 = m2.square();
+  const RealSeries m2 = series.squared_order(), m4 = m2.square();
   const double square = m2.mean(), fourth = m4.mean();
   const RealSeries binder = m4 / (square * square) - 2 * fourth / (square * square * square) * m2;
   SeriesNoise noise;
-  noise.m2 = series_tau(series, series.m2());
+  noise.m2 = series_tau(series, series.squared_order());
   noise.binder = series_tau(series, binder);
   if (!improved || !series.has_improved()) return noise;
   const RealSeries controls[] = {series.improved_m2() - m2, series.improved_m4() - m4};
@@ -425,7 +426,7 @@ void TuneTrial::judge() {
     noise_.m2 = noise_.binder = slowest.tau;
     slowest_ = slowest.temperature;
   } else {
-    noise_.m2 = series_tau(series_, series_.m2());
+    noise_.m2 = series_tau(series_, series_.squared_order());
   }
 }
 

@@ -99,22 +99,25 @@ class TuneSeries {
 
   void interrupt();  // the next time begins a segment
   void add(const Observation& observation, const SampleUnits& units);
-  // With replica exchange: the columns are squared overlaps, and m2() has them.
+  // With replica exchange: the columns are squared overlaps, and squared_order() has them.
   void add_overlaps(const Eigen::ArrayXd& q2);
   // Keeps every second time of each segment, including the last one. Improved estimators then cover
   // the updates since the previous kept time.
   void halve();
   void clear();
-  std::size_t times() const { return m2_.size() / replicas_; }
+  std::size_t times() const { return squared_order_.size() / replicas_; }
   std::size_t longest_segment() const;
   std::span<const Eigen::Index> starts() const { return starts_; }
 
   using View = Eigen::Map<const RealSeries>;
   View energy() const { return view(energy_); }
   View abs_m() const { return view(abs_m_); }
-  View m2() const { return view(m2_); }
+  // m^2, or with replica exchange q^2.
+  View squared_order() const { return view(squared_order_); }
   // Whether every time has the improved estimators of the Swendsen-Wang updates before it (Ising).
-  bool has_improved() const { return !m2_.empty() && improved_m2_.size() == m2_.size(); }
+  bool has_improved() const {
+    return !squared_order_.empty() && improved_m2_.size() == squared_order_.size();
+  }
   View improved_m2() const { return view(improved_m2_); }
   View improved_m4() const { return view(improved_m4_); }
 
@@ -124,7 +127,7 @@ class TuneSeries {
             static_cast<Eigen::Index>(replicas_)};
   }
   std::uint32_t replicas_;
-  std::vector<double> energy_, abs_m_, m2_, improved_m2_, improved_m4_;
+  std::vector<double> energy_, abs_m_, squared_order_, improved_m2_, improved_m4_;
   std::vector<Eigen::Index> starts_;  // beginnings of segments; the last segment may be empty
 };
 

@@ -24,8 +24,8 @@ std::vector<Crossing> both_crossings(const TransitionModel& model, int sizes, Ei
     u.push_back(curve_over_graphs(s, table, binder_at));
     m2.push_back(curve_over_graphs(s, table, test::scaled_m2_of));
   }
-  std::vector<Crossing> all = consecutive_crossings(u, 0);
-  for (const Crossing& c : consecutive_crossings(m2, 1)) all.push_back(c);
+  std::vector<Crossing> all = consecutive_crossings(u, kBinder);
+  for (const Crossing& c : consecutive_crossings(m2, kScaledM2)) all.push_back(c);
   return all;
 }
 
@@ -141,10 +141,10 @@ TEST_CASE("the next terms follow from the distance of U from its limit and decre
   large.smaller = 1024, large.larger = 4096, large.status = CrossingStatus::found;
   small.height.value = 0.27 + 2 * crossing_height_shift(256, 1024, e);  // B = 2
   large.height.value = 0.9;
-  CHECK(*next_term_ratio({large, small}, 0, 0.27, 0.4, e) == Approx(2 / 0.4));
-  CHECK_FALSE(next_term_ratio({large, small}, 1, 0.27, 0.4, e));
+  CHECK(*next_term_ratio({large, small}, kBinder, 0.27, 0.4, e) == Approx(2 / 0.4));
+  CHECK_FALSE(next_term_ratio({large, small}, kScaledM2, 0.27, 0.4, e));
   small.status = CrossingStatus::none;
-  CHECK(*next_term_ratio({large, small}, 0, 0.27, 0.4, e) > 5);
+  CHECK(*next_term_ratio({large, small}, kBinder, 0.27, 0.4, e) > 5);
 
   // The neglected terms are smaller in a fit that starts at a larger size.
   TransitionModel model;
