@@ -71,7 +71,7 @@ std::vector<Value> observables_of_graph(const MomentRows& rows, double sites, do
     const Moments m = with_squares(mean.array());
     Eigen::VectorXd result(static_cast<Eigen::Index>(which.size()));
     Eigen::Index k = 0;
-    for (const Observable& o : which) result[k++] = o.function(m, sites, temperature);
+    for (const Observable& o : which) result[k++] = o.value(m, sites, temperature);
     return result;
   };
   return jackknife(rows, all).values();

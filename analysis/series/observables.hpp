@@ -21,7 +21,7 @@ struct ObservableInfo {
 };
 
 struct Observable : ObservableInfo {
-  double (*function)(const Moments& m, double sites, double temperature);
+  double (*value)(const Moments& m, double sites, double temperature);
   bool is_variance = false;  // over time: a short block of a correlated series gives too small a
                              // value
   Moment mean_of = kMomentCount;  // the moment that it is; kMomentCount: another function

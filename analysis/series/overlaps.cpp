@@ -51,7 +51,7 @@ std::vector<Value> overlap_values(const OverlapRows& rows, double sites) {
   const VectorFunction values = [&](const Eigen::VectorXd& mean) {
     Eigen::VectorXd result(static_cast<Eigen::Index>(all.size()));
     Eigen::Index k = 0;
-    for (const OverlapObservable& o : all) result[k++] = o.function(mean.array(), sites);
+    for (const OverlapObservable& o : all) result[k++] = o.value(mean.array(), sites);
     return result;
   };
   return jackknife(rows, values).values();

@@ -21,7 +21,7 @@ using OverlapMoments = Eigen::Array<double, kOverlapMomentCount, 1>;
 using OverlapRows = Eigen::Array<double, Eigen::Dynamic, kOverlapMomentCount>;  // [member, moment]
 
 struct OverlapObservable : ObservableInfo {
-  double (*function)(const OverlapMoments& m, double sites);
+  double (*value)(const OverlapMoments& m, double sites);
 };
 
 std::span<const OverlapObservable> overlap_observables();

@@ -112,7 +112,7 @@ nb::object left_out_of(const TaskData& task, std::size_t temperature, std::uint6
       Eigen::VectorXd all(static_cast<Eigen::Index>(all_of_them.size()));
       Eigen::Index k = 0;
       for (const Observable& o : all_of_them) {
-        all[k++] = o.function(m, measured.sites, task.temperature[temperature]);
+        all[k++] = o.value(m, measured.sites, task.temperature[temperature]);
       }
       return all;
     });

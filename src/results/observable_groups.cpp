@@ -62,7 +62,7 @@ std::vector<Value> values_of_moments(const MeasuredTask& task, std::size_t tempe
   // Variances: use the whole series. Adjacent time blocks are correlated, replicas are not.
   const Moments whole = mean_moments(bond_sums, order, task.units, nullptr, task.dependence);
   for (std::size_t i = 0; i < which.size(); ++i) {
-    if (which[i].is_variance) values[i].value = which[i].function(whole, task.sites, t);
+    if (which[i].is_variance) values[i].value = which[i].value(whole, task.sites, t);
   }
   return values;
 }

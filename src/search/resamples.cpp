@@ -45,7 +45,7 @@ void write_size(h5::Group group, const SizeData& size) {
   Eigen::Index first = 0;
   for (const Observable& observable : all_of_them) {
     JackknifeCurve curve =
-        curve_over_graphs(0, table, observable.function, known, ControlTest::temperature);
+        curve_over_graphs(0, table, observable.value, known, ControlTest::temperature);
     if (observable.name == "scaled_m2") {
       const double factor = std::pow(size.samples.sites, size.samples.m2_power - 0.5);
       curve.value *= factor;

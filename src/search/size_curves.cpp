@@ -145,7 +145,7 @@ Eigen::ArrayXd thermal_variance(const SizeData& size, const Observable& observab
   const MomentTable noise = simulated_thermal_noise_table(size.samples, size.plan.temperatures);
   const ControlVariates known = controls(size.samples);
   const JackknifeCurve curve =
-      changed_curve(0, table, noise, observable.function, known, ControlTest::temperature);
+      changed_curve(0, table, noise, observable.value, known, ControlTest::temperature);
   return (curve.left_out.rowwise() - curve.value.transpose()).square().colwise().sum();
 }
 
@@ -171,22 +171,20 @@ SizeCurves simulated_curves(const SizeData& size) {
     for (Value& v : values) v = {v.value * factor, v.error * factor};
   };
   for (const Observable& o : observables()) {
-    const std::vector<bool> taken =
-        controls_taken(table, o.function, known, ControlTest::temperature);
+    const std::vector<bool> taken = controls_taken(table, o.value, known, ControlTest::temperature);
     if (std::ranges::count(taken, true) > 0) curves.controls = known.names;
-    add(std::string(o.name),
-        curve_over_graphs(0, table, o.function, known, ControlTest::temperature));
-    add(fmt::format("{}_plain", o.name), curve_over_graphs(0, table, o.function));
+    add(std::string(o.name), curve_over_graphs(0, table, o.value, known, ControlTest::temperature));
+    add(fmt::format("{}_plain", o.name), curve_over_graphs(0, table, o.value));
   }
   const MomentTable staggered = staggered_table(size.samples, size.plan.temperatures);
   if (staggered.temperature.size() > 0) {
     for (const Observable& o : staggered_observables()) {
-      add(std::string(o.name), curve_over_graphs(0, staggered, o.function));
+      add(std::string(o.name), curve_over_graphs(0, staggered, o.value));
     }
   }
   if (size.samples.graphs.front().in_field) {
     for (const Observable& o : field_observables()) {  // without control variates, as for m_s
-      add(std::string(o.name), curve_over_graphs(0, table, o.function));
+      add(std::string(o.name), curve_over_graphs(0, table, o.value));
     }
   }
   curves.values["cluster_fraction"] = means_over_graphs(size, &GraphSample::cluster_fraction);

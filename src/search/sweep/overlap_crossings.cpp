@@ -31,10 +31,10 @@ JackknifeCurve overlap_curve(int sample, const SizeData& size, const SizeCurves&
     OverlapMoments sum = OverlapMoments::Zero();
     for (const GraphSample& graph : graphs) sum += graph.overlaps.row(t).transpose();
     const auto all = static_cast<double>(members);
-    curve.value[k] = observable.function(sum / all, curve.sites);
+    curve.value[k] = observable.value(sum / all, curve.sites);
     for (Eigen::Index g = 0; g < members; ++g) {
       const OverlapMoments own = graphs[static_cast<std::size_t>(g)].overlaps.row(t).transpose();
-      curve.left_out(g, k) = observable.function((sum - own) / (all - 1), curve.sites);
+      curve.left_out(g, k) = observable.value((sum - own) / (all - 1), curve.sites);
     }
   }
   return curve;
