@@ -69,7 +69,7 @@ TEST_CASE("settings that do not fit together are errors under the given names") 
   }
   one = request_of(0);
   one.temperatures.back() = 0;
-  refused(one, "temperature: 0 is out of range (0.001..1e+06)");
+  refused(one, "temperature: 0 is out of range (0.001..1000000)");
   one = request_of(0);
   one.replicas = 33;
   refused(one, "replicas: 33 is not a multiple of 32");
