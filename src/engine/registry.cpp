@@ -205,6 +205,11 @@ void check_spec(EngineKind engine, const EngineSpec& spec) {
                 fmt::format("{} temperatures x {} replicas are too many for one task (below 2^24)",
                             spec.betas.size(), spec.replicas));
   }
+  if (!(spec.few_cluster.flip > 0 && spec.few_cluster.flip < 1)) {
+    throw Error(ExitCode::usage,
+                fmt::format("few-cluster flip probability {} is out of range (above 0, below 1)",
+                            spec.few_cluster.flip));
+  }
   spec.model.check();
   check_model(engine, spec.model, "model");
   if (has_cluster_updates(engine)) check_cluster(engine, spec.cluster, spec.model, "cluster");

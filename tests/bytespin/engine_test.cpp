@@ -1,5 +1,6 @@
 // The trajectory of the bytespin engine does not depend on threads, the length of calls, save and
 // restore. Also tests its errors.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "tests/support/same_moves.hpp"
 
 using namespace rewise;
+using rewise::oracle::expect;
 using rewise::oracle::with_threads;
 
 namespace {
@@ -113,6 +115,16 @@ TEST_CASE("an invalid state is refused") {
   bad.bytes[7] = 2;
   CHECK(code_of(bad) == ExitCode::data);
   CHECK(code_of(good) == ExitCode::done);
+}
+
+TEST_CASE("a flip probability of few-cluster updates that is no probability is a usage error") {
+  const Graph graph = small_graph();
+  EngineSpec spec = small_spec(ClusterUpdate::few_cluster);
+  for (const double flip : {0.0, 1.0, -0.5, std::nan("")}) {
+    spec.few_cluster.flip = flip;
+    expect(ExitCode::usage, "few-cluster flip probability",
+           [&] { make_bytespin_engine(graph, spec, {}); });
+  }
 }
 
 TEST_CASE("cold, hot and mixed starts") {
