@@ -136,7 +136,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
                        known);
   };
   // The tree condition chooses its lattices; study.toml states this method.
-  if (!config.files.empty() || config.method == TcMethod::tree) {
+  if (!config.files.empty() || config.method == TcMethodWord::tree) {
     return not_completed(fmt::format("it has stored {}", count_text(stored.size(), "task")));
   }
   std::set<std::string> of_results;

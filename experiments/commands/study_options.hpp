@@ -10,6 +10,7 @@
 
 #include "experiments/console/commands.hpp"
 #include "src/search/study_analysis.hpp"
+#include "src/search/tc_method.hpp"
 
 namespace rewise {
 

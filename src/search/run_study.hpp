@@ -9,6 +9,7 @@
 #include "src/search/costs.hpp"
 #include "src/search/study_analysis.hpp"
 #include "src/search/task_list.hpp"
+#include "src/search/tc_method.hpp"
 #include "src/settings/device_choice.hpp"
 
 namespace rewise {

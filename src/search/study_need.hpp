@@ -9,6 +9,7 @@
 
 #include "src/results/cells.hpp"
 #include "src/search/costs.hpp"
+#include "src/search/tc_method.hpp"
 #include "src/settings/config.hpp"
 
 namespace rewise {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <span>
 
 #include "analysis/series/observables.hpp"
 #include "src/base/error.hpp"
@@ -162,13 +161,12 @@ void read_target(const TomlSection& section, StudyConfig& config) {
   config.target_error = section.number_at("target_error", *node);
 }
 
-constexpr std::array<std::string_view, 5> kMethods{"both", "crossings", "tree", "peaks", "glass"};
+constexpr std::array<std::string_view, 3> kMethods{"both", "crossings", "tree"};
 
 void read_method(const TomlSection& section, StudyConfig& config) {
   if (section.find("method") == nullptr) return;
-  config.method =
-      static_cast<TcMethod>(parse_word(section.text("method", ""), std::span(kMethods).first<3>(),
-                                       "method", section.origin("method")));
+  config.method = static_cast<TcMethodWord>(
+      parse_word(section.text("method", ""), kMethods, "method", section.origin("method")));
 }
 
 void read_observables(const TomlSection& section, StudyConfig& config) {
@@ -232,7 +230,9 @@ const toml::table& table_or_empty(const TomlSection& root, std::string_view key)
 
 }  // namespace
 
-std::string_view to_string(TcMethod method) { return kMethods[static_cast<std::size_t>(method)]; }
+std::string_view to_string(TcMethodWord method) {
+  return kMethods[static_cast<std::size_t>(method)];
+}
 
 StudyConfig parse_study_config(std::string_view text, const std::string& file) {
   // No note on old keys in a file that the program wrote: it updates that file itself.

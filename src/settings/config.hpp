@@ -18,11 +18,9 @@
 
 namespace rewise {
 
-// How `tc` determines Tc. The key `method` has the first three: by crossings of sizes, by the tree
-// condition on bare lattices, or both. Other models use peaks of C and chi (Potts), or crossings of
-// overlaps (spin glasses): see tc_method().
-enum class TcMethod { both, crossings, tree, peaks, glass };
-std::string_view to_string(TcMethod method);
+// The words of the key `method`. What `tc` does also depends on the model: see tc_method().
+enum class TcMethodWord { both, crossings, tree };
+std::string_view to_string(TcMethodWord method);
 
 // Of a scan, or from which replica exchange chooses temperatures by the acceptance of exchanges.
 struct TemperatureRange {
@@ -61,7 +59,7 @@ struct StudyConfig : TaskSettings {
   // Relative error of every Tc(p) or, in a parameter sweep, of every observable; nullopt: "none".
   std::optional<double> target_error;
   std::vector<std::string> target_observables;  // parameter sweep; empty: not given
-  std::optional<TcMethod> method;               // the key of the file; nullopt: not given
+  std::optional<TcMethodWord> method;           // nullopt: not given
   bool auto_sizes = false;                      // `sizes` were chosen by p
 
   std::string device = "auto";       // as in src/settings/device_choice.hpp

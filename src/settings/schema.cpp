@@ -564,7 +564,7 @@ std::vector<Setting> keys_of_sampling() {
       {.key = "method",
        .type = "text",
        .standard = "\"both\" with a target_error of 1e-3 or less, else \"crossings\"",
-       .allowed = words(TcMethod::tree),
+       .allowed = words(TcMethodWord::tree),
        .help = "method for Tc: crossings of the curves of different sizes, the tree condition on "
                "bare lattices, or both",
        .example = "\"tree\"",

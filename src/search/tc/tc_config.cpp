@@ -39,10 +39,10 @@ void check_no_sweep_keys(const StudyConfig& config, const Fail& fail) {
 // With couplings, `tc` uses one method: the tree condition where it applies.
 void check_couplings(const StudyConfig& config, const Fail& fail) {
   const std::string tree = why_no_tree(config), crossings = why_no_glass_crossings(config);
-  if (config.method == TcMethod::both) {
+  if (config.method == TcMethodWord::both) {
     fail("sampling.method: with couplings, tc uses a single method (allowed: tree, crossings)");
   }
-  if (config.method == TcMethod::crossings && !crossings.empty()) {
+  if (config.method == TcMethodWord::crossings && !crossings.empty()) {
     fail(fmt::format("[model]: tc by crossings does not support {}: {}", to_string(config.model),
                      crossings));
   }
@@ -149,19 +149,24 @@ void check_tc_config(const StudyConfig& config, const std::string& file) {
 
 TcMethod tc_method(const StudyConfig& config) {
   if (by_peaks(config)) return TcMethod::peaks;
-  if (!config.model.is_ferromagnet() && config.method != TcMethod::tree) {
+  if (!config.model.is_ferromagnet() && config.method != TcMethodWord::tree) {
     const bool glass = config.method || !why_no_tree(config).empty();
     return glass ? TcMethod::glass : TcMethod::tree;
   }
   constexpr double precise = 1e-3;
-  const bool both = config.target_error && *config.target_error <= precise;
-  return config.method.value_or(both ? TcMethod::both : TcMethod::crossings);
+  if (!config.method) {
+    const bool both = config.target_error && *config.target_error <= precise;
+    return both ? TcMethod::both : TcMethod::crossings;
+  }
+  return *config.method == TcMethodWord::tree   ? TcMethod::tree
+         : *config.method == TcMethodWord::both ? TcMethod::both
+                                                : TcMethod::crossings;
 }
 
 StudyConfig tc_config(const StudyConfig& given, const std::string& file) {
   StudyConfig config = one_per_p(given, file);
   check_tc_config(config, file);
-  if (tc_method(config) == TcMethod::tree) config.method = TcMethod::tree;
+  if (tc_method(config) == TcMethod::tree) config.method = TcMethodWord::tree;
   return config;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "src/search/tc_method.hpp"
 #include "src/settings/config.hpp"
 
 namespace rewise {

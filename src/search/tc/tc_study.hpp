@@ -12,6 +12,7 @@
 #pragma once
 
 #include "src/search/study_analysis.hpp"
+#include "src/search/tc_method.hpp"
 
 namespace rewise {
 

@@ -95,7 +95,7 @@ std::vector<std::string> tree_reasons(const TreePoint& point) {
 }
 
 void add_tree(const TreeResult& result, Json& summary) {
-  summary["method"] = to_string(result.alone ? TcMethod::tree : TcMethod::both);
+  summary["method"] = to_string(result.alone ? TcMethodWord::tree : TcMethodWord::both);
   if (!result.why_none.empty()) {
     summary["tree_refused"] = result.why_none;
     return;
