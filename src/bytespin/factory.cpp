@@ -45,7 +45,7 @@ namespace {
 double working(const EngineLoad& load, double threads) {
   const GraphSizes& s = load.graph;
   double replica = s.modified;  // bytes of one replica under update
-  if (load.cluster_per_cycle > 0) {
+  if (load.schedule.cluster > 0) {
     if (load.cluster == ClusterUpdate::swendsen_wang) {
       replica += (s.dim / 8 + 0.125 + 4.25 + 2.5) * s.sites + 33 * s.rewired;
     } else {
@@ -60,7 +60,7 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const GraphSizes& s = load.graph;
   const double state = spin_bytes(EngineKind::bytespin, load);
   const double derived = 12 * s.ends + 0.5 * s.sites + kGrowing * (16 * s.rewired + 8 * s.removed);
-  if (load.has_interactions) {
+  if (load.has_interactions()) {
     // Couplings, fields and the sites by colour; per update in progress a queue, trees and marks.
     const double own = derived + 4 * (std::max(s.dim, 1.0) + 2) * s.sites + 4 * s.rewired;
     const double replicas = load.temperatures * load.replicas;

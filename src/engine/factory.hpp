@@ -30,15 +30,16 @@ struct GraphSizes {
 struct EngineLoad {
   GraphSizes graph;
   double temperatures = 0, replicas = 0;
-  bool has_interactions = false;  // with couplings, fields or replica exchange
-  bool in_field = false;          // with fields
-  bool random_field = false;
-  std::uint32_t cluster_per_cycle = 0;
+  Model model;
+  Schedule schedule;
   ClusterUpdate cluster = ClusterUpdate::wolff;
-  bool warms_up = false;  // with `warm_up_cluster` updates
-  ClusterUpdate warm_up_cluster = ClusterUpdate::swendsen_wang;
-  bool cluster_pairs = false;  // EngineSpec::cluster_pairs
-  bool houdayer = false;       // with Houdayer moves
+  std::optional<ClusterUpdate> warm_up_cluster = {};  // nullopt: no warm-up
+  bool cluster_pairs = false;                         // EngineSpec::cluster_pairs
+
+  // Couplings, fields or replica exchange.
+  bool has_interactions() const { return !model.is_ferromagnet() || schedule.exchange; }
+  bool has_field() const { return model.interactions.has_field(); }
+  bool has_random_field() const { return model.interactions.random_field != RandomField::none; }
 };
 
 // Bytes. On a CUDA device, `engine` and `working` are host memory in addition to `device`.
@@ -118,8 +119,8 @@ struct EngineFactory {
   bool batches() const { return make_batch != nullptr; }
   EngineCosts costs;
   // Seconds per cycle and replica on a fully used CUDA device. nullptr: unknown.
-  double (*cuda_seconds)(const Model& model, const Schedule& schedule, ClusterUpdate cluster,
-                         double p, double sites) = nullptr;
+  double (*cuda_seconds)(const Model& model, const Updates& updates, double p,
+                         double sites) = nullptr;
 };
 
 // Bytes of the spins of all replicas.

@@ -78,13 +78,13 @@ GraphSizes listed(GraphSizes s) {
 
 // Whether all clusters are labelled, by Swendsen-Wang updates or Houdayer moves.
 bool labels(const EngineLoad& load) {
-  return load.houdayer ||
-         (load.cluster_per_cycle > 0 && load.cluster == ClusterUpdate::swendsen_wang);
+  return load.schedule.houdayer ||
+         (load.schedule.cluster > 0 && load.cluster == ClusterUpdate::swendsen_wang);
 }
 
 // Whether single clusters grow: Wolff updates.
 bool grows(const EngineLoad& load) {
-  return load.cluster_per_cycle > 0 && load.cluster == ClusterUpdate::wolff;
+  return load.schedule.cluster > 0 && load.cluster == ClusterUpdate::wolff;
 }
 
 double held(const EngineLoad& load, const GraphSizes& s) {
@@ -93,14 +93,14 @@ double held(const EngineLoad& load, const GraphSizes& s) {
   if (s.dim > 0 && s.extents.front() < kShortestRow) {
     bytes += kGrowing * 12 * s.dim * s.sites;  // Layout::narrow
   }
-  if (load.has_interactions) bytes += s.sites;  // signs
-  if (load.random_field) bytes += 8 * s.sites;  // masks of sites of field -h
+  if (load.has_interactions()) bytes += s.sites;      // signs
+  if (load.has_random_field()) bytes += 8 * s.sites;  // masks of sites of field -h
   if (labels(load)) {
-    const double masks = load.has_interactions ? 2 : 1;  // present bonds, negative ones
+    const double masks = load.has_interactions() ? 2 : 1;  // present bonds, negative ones
     bytes += masks * s.dim * s.sites / 8 + kGrowing * 28 * s.rewired + (s.bare ? 4 * s.sites : 0);
   }
   if (!grows(load)) return bytes;
-  const double signs = load.has_interactions ? s.sites + 4 * s.rewired : 0;
+  const double signs = load.has_interactions() ? s.sites + 4 * s.rewired : 0;
   return bytes + signs + s.sites / 4 + kGrowing * (8 * s.modified + 8 * s.ends) +
          (kGrowing * 12 + 32 + kGrowing * 4) * s.rewired;
 }
@@ -108,17 +108,17 @@ double held(const EngineLoad& load, const GraphSizes& s) {
 double working(const EngineLoad& load, const GraphSizes& s, double threads) {
   const double at_once = word_groups(load) >= threads ? threads : 1;
   double bytes = at_once * 4 * s.modified;
-  if (load.random_field) bytes += threads * 4 * s.sites;  // the words of a measurement
+  if (load.has_random_field()) bytes += threads * 4 * s.sites;  // the words of a measurement
   if (labels(load)) {
     // Bytes per site. Sums over pairs of clusters need the labels of two replicas and at most 44
     // bytes, which grow by an eighth (cluster_pairs.hpp).
     const double one = s.bare ? 13 : 5, label = load.cluster_pairs ? 2 * one + 50 : one;
-    const double planes = s.dim + (load.in_field ? 2 : 1);
+    const double planes = s.dim + (load.has_field() ? 2 : 1);
     bytes += at_once * (4 * planes * s.sites + 4 * s.rewired) + threads * label * s.sites;
   }
   if (!grows(load)) return bytes;
   // Bytes per site: a key and, with couplings, a bit
-  const double queue = load.has_interactions ? 4.125 : 4;
+  const double queue = load.has_interactions() ? 4.125 : 4;
   return bytes + threads * queue * s.sites + at_once * (4 * (1 + s.dim) * s.sites + 4 * s.rewired);
 }
 
@@ -153,20 +153,20 @@ double pair_tables(const EngineLoad& load) {
 // tiles, and three or four words per replica and open site. Wolff: planes, tiles and the ends of
 // bonds.
 double device_working(const EngineLoad& load) {
-  if (load.cluster_per_cycle == 0 && !load.warms_up && !load.houdayer) return 0;
+  if (load.schedule.cluster == 0 && !load.warm_up_cluster && !load.schedule.houdayer) return 0;
   const GraphSizes& s = load.graph;
   const Tiles t = tiles_of(s);
-  const bool warms = load.warms_up && load.warm_up_cluster == ClusterUpdate::swendsen_wang;
+  const bool warms = load.warm_up_cluster == ClusterUpdate::swendsen_wang;
   const double weights = s.bare ? s.removed : 0;
-  const double masks = s.dim + (s.rewired > 0 ? 2 : 1) + (load.in_field ? 1 : 0),
+  const double masks = s.dim + (s.rewired > 0 ? 2 : 1) + (load.has_field() ? 1 : 0),
                words = weights > 0 ? 4 : 3;
   const double groups = word_groups(load);
   const double tables = groups * (t.tiles * (multispin::kLabelTileSites * (4 * masks + 64) + 128) +
                                   128 * words * t.open + 4 * s.rewired) +
-                        (load.has_interactions ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
+                        (load.has_interactions() ? 512 : 256) * s.dim * t.tiles + 40 * s.rewired +
                         4 * weights + pair_tables(load);
   const double wolff = groups * (4 * (4 + s.dim) * s.sites + 24 * s.rewired) + 96 * s.modified;
-  if (load.houdayer) return tables + (grows(load) ? wolff : 0);
+  if (load.schedule.houdayer) return tables + (grows(load) ? wolff : 0);
   if (load.cluster == ClusterUpdate::swendsen_wang) return tables;
   return warms ? std::max(tables, wolff) : wolff;
 }
@@ -180,12 +180,11 @@ EngineMemory memory(const EngineLoad& load, double threads, bool on_device) {
   const double state = spin_bytes(EngineKind::multispin, load);
   // Host memory is what the engine needs besides the spins, which are on the device.
   return {held(load, s) - state, state,
-          (load.has_interactions ? 3 : 2) * state + (load.random_field ? 12 : 4) * s.sites +
+          (load.has_interactions() ? 3 : 2) * state + (load.has_random_field() ? 12 : 4) * s.sites +
               64 * s.modified + 24 * s.rewired + device_working(load)};
 }
 
-double cuda_seconds(const Model& model, const Schedule& schedule, ClusterUpdate cluster, double p,
-                    double sites) {
+double cuda_seconds(const Model& model, const Updates& updates, double p, double sites) {
   // Microseconds per replica. The cost of a sweep is proportional to the number of sites; that of a
   // Swendsen-Wang update also has a part proportional to the number of rewired bonds. A Wolff
   // update costs the smaller of its two forms: the dense one is proportional to the number of
@@ -198,7 +197,8 @@ double cuda_seconds(const Model& model, const Schedule& schedule, ClusterUpdate 
   const double sparse = wait + per_flip * share * sites;
   const double wolff = model.is_ferromagnet() ? std::min(dense * sites, sparse) : dense * sites;
   const double labelling = (labels + per_rewired * p) * sites;
-  const double update = cluster == ClusterUpdate::swendsen_wang ? labelling : wolff;
+  const double update = updates.cluster == ClusterUpdate::swendsen_wang ? labelling : wolff;
+  const Schedule& schedule = updates.schedule;
   const double moves = schedule.houdayer ? labelling / 2 : 0;  // label half of the replicas
   return 1e-6 * (schedule.local * sweep * sites + schedule.cluster * update + moves);
 }

@@ -60,9 +60,8 @@ ScheduleRequest request_of(const Study& study, const SizeJob& job, const Planned
     // cuda_seconds() holds for a full device, whereas single tasks left a part of it idle. A cycle
     // of sweeps alone is short but has a larger overhead.
     const double cycle =
-        std::max(cuda_seconds(spec.model, request.fallback.schedule, request.fallback.cluster,
-                              spec.graph.p, sites),
-                 cuda_seconds(spec.model, {1, 1}, spec.cluster, spec.graph.p, sites));
+        std::max(cuda_seconds(spec.model, request.fallback, spec.graph.p, sites),
+                 cuda_seconds(spec.model, {{1, 1}, spec.cluster}, spec.graph.p, sites));
     on_device = replicas * static_cast<double>(spec.cycles()) * cycle;
   }
   const double workers = cuda ? static_cast<double>(study.devices().size())

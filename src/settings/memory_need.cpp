@@ -85,18 +85,15 @@ double bonds_of(const TaskSpec& spec, const Sizes& s) {
 }
 
 EngineLoad load_of(const TaskSpec& spec, const GraphSizes& sizes) {
-  return {sizes,
-          static_cast<double>(spec.temperatures.size()),
-          static_cast<double>(spec.replicas),
-          !spec.model.is_ferromagnet() || spec.schedule.exchange,
-          spec.model.interactions.has_field(),
-          spec.model.interactions.random_field != RandomField::none,
-          spec.schedule.cluster,
-          spec.cluster,
-          spec.warm_up.cycles > 0,
-          spec.warm_up.updates.cluster,
-          spec.cluster_pairs,
-          spec.schedule.houdayer};
+  EngineLoad load{.graph = sizes,
+                  .temperatures = static_cast<double>(spec.temperatures.size()),
+                  .replicas = static_cast<double>(spec.replicas),
+                  .model = spec.model,
+                  .schedule = spec.schedule,
+                  .cluster = spec.cluster,
+                  .cluster_pairs = spec.cluster_pairs};
+  if (spec.warm_up.cycles > 0) load.warm_up_cluster = spec.warm_up.updates.cluster;
+  return load;
 }
 
 double values_of_series(const TaskSpec& spec) {

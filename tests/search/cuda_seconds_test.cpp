@@ -20,14 +20,14 @@ TEST_CASE("estimated times of a full CUDA device: within a third of the measured
         Cycle{1024, 0.01, {{1, 32}, wolff}, 19.7}}) {
     INFO(to_string(c.candidate) << ", L = " << c.edge << ", p = " << c.p);
     const auto cuda_seconds = factory(kDefaultEngine).cuda_seconds;
-    CHECK(cuda_seconds({}, c.candidate.schedule, c.candidate.cluster, c.p, c.edge * c.edge) ==
+    CHECK(cuda_seconds({}, c.candidate, c.p, c.edge * c.edge) ==
           Approx(1e-6 * c.microseconds).epsilon(0.3));
   }
   // In a field Wolff updates visit every site.
   Model in_field;
   in_field.interactions.field = 0.1;
   const auto seconds = [&](const Model& model, Schedule schedule) {
-    return factory(kDefaultEngine).cuda_seconds(model, schedule, wolff, 0.01, 1 << 20);
+    return factory(kDefaultEngine).cuda_seconds(model, {schedule, wolff}, 0.01, 1 << 20);
   };
   CHECK(seconds(in_field, {1, 0}) == seconds({}, {1, 0}));
   CHECK(seconds(in_field, {0, 1}) > 5 * seconds({}, {0, 1}));
