@@ -45,6 +45,8 @@ struct EngineTraits {
   bool regular_only;  // runs only regular lattices, given by their extents, without a graph
   std::uint32_t replica_multiple;  // replicas come in multiples of this number
   double bytes_of_spin;            // per site and replica
+  // A graph must have fewer sites. By default, only its own limit applies (kMaxSites).
+  std::uint64_t sites_below = kMaxSites + 1;
 };
 
 std::span<const EngineTraits> engine_registry();

@@ -13,7 +13,7 @@ namespace {
 
 const EngineSpec& checked(const Graph& graph, const EngineSpec& spec) {
   check_spec(EngineKind::multispin, spec, graph);
-  if (graph.sites() >= (1ull << 31) - 64) {
+  if (graph.sites() >= traits(EngineKind::multispin).sites_below) {
     throw Error(ExitCode::usage,
                 fmt::format("{} sites are too many for the multispin engine (below 2^31 - 64)",
                             graph.sites()));

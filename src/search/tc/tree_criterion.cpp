@@ -36,8 +36,7 @@ constexpr std::uint32_t kMinBareLattices = 8;  // minimum; twice as many for sma
 // polynomial through six temperatures, and for a straight line through two.
 constexpr double kOfPilots = 0.4, kOfLast = 0.5;
 constexpr double kMinDisorder = 0.03;  // minimum part of the pilots' variance, which is uncertain
-constexpr double kMaxBareSites = 1u << 22;    // per lattice, unless xi requires more
-constexpr double kLimitSites = 2147483584.0;  // of the multispin engine
+constexpr double kMaxBareSites = 1u << 22;  // per lattice, unless xi requires more
 constexpr int kMaxPilots = 24, kMaxRounds = 10, kMaxTreeMoves = 4;
 constexpr double kSmallP = 1e-3;      // largest p of the small-p form
 constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided by p
@@ -61,7 +60,7 @@ std::uint32_t least_edge(int dim) {
 double filled_tiles(int dim, std::uint32_t edge) {
   double part = 1;
   for (int k = 0; k < dim && dim > 1; ++k) {
-    const std::uint32_t length = factory(TaskSpec{}.engine).tile_length(dim, k);
+    const std::uint32_t length = factory(kDefaultEngine).tile_length(dim, k);
     part *= static_cast<double>(edge) / ((edge + length - 1) / length * length);
   }
   return part;
@@ -258,6 +257,11 @@ bool in_equilibrium(TreeSearchState& search) {
   return false;
 }
 
+// Bare lattices run on the default engine.
+bool is_too_large(double sites) {
+  return sites >= static_cast<double>(traits(kDefaultEngine).sites_below);
+}
+
 std::string too_large() {
   return "the correlation length of the bare lattice requires more sites than the multispin "
          "engine supports (2^31)";
@@ -358,7 +362,7 @@ void begin_last(TreeSearchState& search) {
   search.edge = tiled_edge(
       search.rule.dim, std::max(least_edge(search.rule.dim), even_edge(ratio * search.data.length)),
       even_edge(by_error));
-  if (search.sites() >= kLimitSites) return fail(search, too_large());
+  if (is_too_large(search.sites())) return fail(search, too_large());
   const bool many = search.sites() < kHuge && !averages_itself(search);
   const double least = many ? 2 * kMinBareLattices : kMinBareLattices;
   const double room = least * search.sites() * wanted * wanted - of_lattice;
@@ -392,7 +396,7 @@ void decide_pilot(TreeSearchState& search, const TreeRoot& root, const TreeTable
   const double length_low = bare_correlation_length(search.rule.dim, table.size.col(0).mean());
   const auto grow = [&](double length) {
     const double wanted = std::min(1.1 * pilot_ratio(search, length) * length, 8.0 * search.edge);
-    if (std::pow(wanted, search.rule.dim) >= kLimitSites) return false;
+    if (is_too_large(std::pow(wanted, search.rule.dim))) return false;
     search.edge = std::max(search.edge, even_edge(wanted));
     search.equilibrate = std::max(search.equilibrate, equilibration(search.rule.dim, length));
     return true;
