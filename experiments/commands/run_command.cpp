@@ -152,9 +152,9 @@ void check_device(const EngineOptions& engine, const RunOptions& options, const 
   }
 }
 
-// --dry-run: prints the time, memory and disk space that the run needs. With `range`, the run
-// chooses its temperatures in this range by a scan, and those of `spec` are likely ones. Throws
-// Error(device), as the run does, if memory is too short.
+// --dry-run: prints the time, memory and disk space that the run needs. With
+// `temperature_range`, the run chooses its temperatures in this range by a scan, and those of
+// `spec` are likely ones. Throws Error(device), as the run does, if memory is too short.
 ExitCode print_needs(const TaskSpec& spec, const std::optional<TemperatureRange>& temperature_range,
                      const EngineOptions& engine, const MemoryNeed& need, bool on_device,
                      const RunOptions& options, bool tunes_schedule) {

@@ -47,7 +47,8 @@ struct FewCluster {
   double flip = 0.9;       // probability of flipping a cluster
 };
 
-// The settings that determine the trajectory, in addition to the graph.
+// The settings of a run, in addition to the graph: those that determine the trajectory, then those
+// that only select what is measured.
 struct EngineSpec {
   Model model;
   std::vector<double> betas;    // [T], 1/temperature; betas > 0
@@ -59,12 +60,14 @@ struct EngineSpec {
   FewCluster few_cluster;
   bool exchange = false;  // schedules may have replica exchange
   bool houdayer = false;  // schedules may have Houdayer moves
+
+  // The trajectory does not depend on the following settings.
+
   // Also measures the staggered magnetisation, in which the two sublattices (Graph::sublattices())
-  // have opposite signs. Requires Ising spins with couplings or a field. The trajectory does not
-  // depend on it.
+  // have opposite signs. Requires Ising spins with couplings or a field.
   bool staggered = false;
   // Also measures sums over pairs of clusters (label/cluster_pairs.hpp). Requires Swendsen-Wang
-  // updates of the multispin engine. The trajectory does not depend on it.
+  // updates of the multispin engine.
   bool cluster_pairs = false;
   // Steps before this one, e.g. of equilibration, do not contribute to sums over pairs.
   std::uint64_t first_pair_step = 0;

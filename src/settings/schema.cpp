@@ -423,7 +423,7 @@ std::vector<Setting> keys_of_sampling() {
       {.key = "cluster",
        .type = "text or list",
        .standard = "\"auto\" with schedule = \"auto\", else \"wolff\"",
-       .allowed = "auto, wolff, swendsen-wang, few-cluster",
+       .allowed = "auto, " + words(ClusterUpdate::few_cluster),
        .help = "cluster update: wolff, swendsen-wang, few-cluster (bytespin engine), or auto: the "
                "faster of the first two",
        .more = "auto is allowed only with schedule = \"auto\". tc: a list gives wolff or "

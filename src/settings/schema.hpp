@@ -1,6 +1,6 @@
 // The schema of a study file. Each key has one entry: table, type, default, allowed values, unit
-// and meaning. The reader (ranges, known names), the writer of study.toml, the options of commands,
-// `rewise help` and the page experiments/KEYS.md are generated from it.
+// and meaning. The checks of names and ranges, the writer of study.toml, the options of commands,
+// `rewise help` and the page experiments/KEYS.md follow from it. config.cpp reads each key.
 //
 // To add a key, write its entry in schema.cpp, a member of StudyConfig, and the line of config.cpp
 // that reads it. Then update the page: rewise help --markdown > experiments/KEYS.md

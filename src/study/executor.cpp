@@ -28,8 +28,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRetry = 200ms;
 constexpr auto kFirstWord = 5s, kNextWords = 60s;
 
-// Groups of the multispin engine that run at once on a CUDA device, per list. While one group waits
-// for the host, or is too small to fill the device, another one runs.
+// Groups that run at once on a CUDA device, per list, if the engine of all its tasks advances
+// several tasks together (EngineFactory::batches()). While one group waits for the host, or is too
+// small to fill the device, another one runs.
 constexpr std::size_t kLanes = 3;
 
 // Groups that may exist per CPU thread: one runs while the files of another are written. On CUDA
