@@ -28,18 +28,18 @@ struct SizeJob {
   SizeData& size() const { return point->sizes[index]; }
 };
 
-// What distinguishes the tasks of the commands.
-struct TaskKind {
+// How the tasks of `tc` and `sweep` differ.
+struct StudyKind {
   const char* name;  // of tasks for results, from which their seeds derive
   LikelyCounts likely;
   bool extends_scans;  // PlannedTask::extends of scans
 };
-inline constexpr TaskKind kTcTasks{"tc", kLikelyTc, false},
-    kSweepTasks{"sweep", kLikelySweep, true};
+inline constexpr StudyKind kTcStudy{"tc", kLikelyTc, false},
+    kSweepStudy{"sweep", kLikelySweep, true};
 
 class PointTasks : public TaskRunner {
  public:
-  PointTasks(Study& study, const StopToken& stop, Progress& progress, const TaskKind& kind)
+  PointTasks(Study& study, const StopToken& stop, Progress& progress, const StudyKind& kind)
       : TaskRunner(study, stop, progress), kind_(kind) {}
 
   // Sets the schedule in the job's plan and, if open, the cluster update: those of the point or,
@@ -89,7 +89,7 @@ class PointTasks : public TaskRunner {
   std::vector<Missing> missing(const SizeJob& job) const;
   void fill_once(std::span<const SizeJob> jobs);
 
-  const TaskKind kind_;
+  const StudyKind kind_;
   std::mutex mutex_;  // protects warnings, and graphs with several tasks
   int round_ = 0;
 };

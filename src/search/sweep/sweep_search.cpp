@@ -20,7 +20,7 @@ constexpr double kFall = 0.4;  // value of U at the estimate
 
 SweepSearch::SweepSearch(Study& study, const StopToken& stop, Progress& progress,
                          const StudyGraphs& graphs)
-    : tasks_(study, stop, progress, kSweepTasks),
+    : tasks_(study, stop, progress, kSweepStudy),
       config_(study.config()),
       points_(sweep_points(config_, graphs)) {
   for (SweepPoint& point : points_) {

@@ -69,7 +69,7 @@ class WindowSearch {
   WindowSearch(Study& study, const StopToken& stop, Progress& progress,
                const WindowCriterion& criterion, std::span<const std::size_t> which)
       : study_(study),
-        tasks_(study, stop, progress, kTcTasks),
+        tasks_(study, stop, progress, kTcStudy),
         config_(study.config()),
         criterion_(criterion) {
     for (const std::size_t i : which) {
