@@ -20,9 +20,7 @@ bool BytespinEngine::advance_replicas(
     const EngineOptions& options, const Schedule& schedule, std::uint64_t cycles,
     const std::function<void(const Schedule&, std::uint64_t)>& run) {
   if (!in_step()) {
-    EngineOptions on_cpu;
-    on_cpu.stop = options.stop;
-    return advance_on(make_bytespin_engine(tables_.graph, spec_, on_cpu), schedule, cycles);
+    return advance_on_cpu(make_bytespin_engine, tables_.graph, options.stop, schedule, cycles);
   }
   EngineBase* self = this;
   return advance_together({&self, 1}, step_seconds_, options.stop, schedule, cycles, run);

@@ -369,9 +369,7 @@ class DistributedEngine final : private RankGraph, public BytespinEngine, public
     }
     if (!in_step()) {  // the CPU engine may leave a sweep unfinished
       const Graph whole = build_graph(of_rank.spec());
-      EngineOptions on_cpu;
-      on_cpu.stop = options_.stop;
-      return advance_on(make_bytespin_engine(whole, spec_, on_cpu), schedule, cycles);
+      return advance_on_cpu(make_bytespin_engine, whole, options_.stop, schedule, cycles);
     }
     return advance_replicas(
         options_, schedule, cycles, [&](const Schedule& piece, std::uint64_t count_of) {

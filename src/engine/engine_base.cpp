@@ -108,8 +108,12 @@ bool EngineBase::advance_and_close(const EngineOptions& options, const Schedule&
   return true;
 }
 
-bool EngineBase::advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule,
-                            std::uint64_t cycles) {
+bool EngineBase::advance_on_cpu(MakeEngine make, const Graph& graph,
+                                const std::function<bool()>& stop, const Schedule& schedule,
+                                std::uint64_t cycles) {
+  EngineOptions on_cpu;
+  on_cpu.stop = stop;
+  const std::unique_ptr<Engine> cpu = make(graph, spec_, on_cpu);
   cpu->restore(save());
   const bool done = cpu->advance(schedule, cycles);
   restore(cpu->save());

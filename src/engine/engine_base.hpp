@@ -37,6 +37,8 @@ class EngineBase : public Engine {
 
  protected:
   using Bytes = std::span<const std::uint8_t>;
+  using MakeEngine = std::unique_ptr<Engine> (*)(const Graph&, const EngineSpec&,
+                                                 const EngineOptions&);
 
   EngineBase(EngineKind kind, const EngineSpec& spec, std::uint64_t sites, std::uint64_t bonds,
              std::size_t parts, std::size_t part_bytes);
@@ -99,9 +101,10 @@ class EngineBase : public Engine {
                          const std::function<bool(std::uint64_t)>& advance_to,
                          const std::function<void(std::uint32_t)>& close);
   // advance() for an engine that uses advance_together() and was restored from the state of a
-  // stopped CPU engine, so that its parts are not in_step(). Moves the state to the engine `cpu`,
-  // advances that engine and copies its state back.
-  bool advance_on(std::unique_ptr<Engine> cpu, const Schedule& schedule, std::uint64_t cycles);
+  // stopped CPU engine, so that its parts are not in_step(). Moves the state to a CPU engine of
+  // `graph`, advances that engine and copies its state back.
+  bool advance_on_cpu(MakeEngine make, const Graph& graph, const std::function<bool()>& stop,
+                      const Schedule& schedule, std::uint64_t cycles);
   // Adds finished cycles to step_ and the counters. `visited`: number of sites that their cluster
   // updates visited; ignored for Swendsen-Wang, which visits all sites.
   void count(const Schedule& schedule, std::uint64_t cycles, std::uint64_t visited);

@@ -155,10 +155,8 @@ std::vector<bool> CudaEngine::advance_all(Members members, const Schedule& sched
   CudaEngine& first = *members.front();
   DeviceBatch& batch = *first.batch_;
   if (members.size() == 1 && !first.in_step()) {
-    EngineOptions on_cpu;
-    on_cpu.stop = batch.options().stop;
-    return {first.advance_on(make_multispin_engine(first.graph_, first.spec_, on_cpu), schedule,
-                             cycles)};
+    return {first.advance_on_cpu(make_multispin_engine, first.graph_, batch.options().stop,
+                                 schedule, cycles)};
   }
   const bool alike = std::all_of(members.begin(), members.end(), [&](const CudaEngine* e) {
     return e->in_step() && e->steps_ahead_.front() == first.steps_ahead_.front();

@@ -10,6 +10,7 @@
 
 #include "src/base/count_text.hpp"
 #include "src/base/error.hpp"
+#include "src/base/scope_exit.hpp"
 #include "src/base/setting_name.hpp"
 #include "src/settings/engines.hpp"
 #include "src/settings/memory_need.hpp"
@@ -414,13 +415,13 @@ void Executor::act(Action& action) {
 void Executor::prepare(Action& action) {
   Entry& entry = action.entry.front();
   const ListPtr list = entry.list;
-  const auto release = [this, host = entry.host] {
+  // The reserved host memory. The group becomes its owner; without a group, it is released here.
+  std::shared_ptr<void> reserved(nullptr, [this, host = entry.host](void*) {
     const std::lock_guard lock(mutex_);
     admission_.release_host(host);
     changed_.notify_all();
-  };
-  std::shared_ptr<void> reserved(nullptr, [release](void*) { release(); });
-  const std::shared_ptr<void> prepared(nullptr, [&](void*) {
+  });
+  const ScopeExit prepared([&] {
     const std::lock_guard lock(mutex_);
     --list->preparing;
     if (!entry.group || !entry.group->open()) return;
@@ -466,7 +467,7 @@ void Executor::run_group(Action& action) {
   Entry& entry = action.entry.front();
   const ListPtr list = entry.list;
   const int device = entry.group->device();
-  const std::shared_ptr<void> ended(nullptr, [&](void*) {
+  const ScopeExit ended([&] {
     const std::lock_guard lock(mutex_);
     admission_.end(device);
     --list->running[device];
@@ -657,7 +658,7 @@ void Executor::start_packing() {
 
 void Executor::archive_files() {
   std::string warning;
-  const std::shared_ptr<void> ended(nullptr, [this, &warning](void*) {
+  const ScopeExit ended([this, &warning] {
     const std::lock_guard lock(mutex_);
     packing_ = false;
     pack_warning_ = std::move(warning);
