@@ -178,6 +178,8 @@ std::string target_text(const StudyConfig& config, const std::vector<SweepResult
   return out + first_rows(std::move(rows), aligned_table);
 }
 
+// tc names two of these keys differently (../tc/crossings_report.cpp): "quantity" for "observable",
+// and "status" with three words for "found". The names are part of the format of summary.json.
 Json crossings_json(const SweepResult& point) {
   Json json = Json::array();
   for (const Crossing& crossing : point.crossings) {

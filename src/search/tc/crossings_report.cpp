@@ -32,6 +32,7 @@ const std::vector<std::uint32_t>& extents_of(const WindowPoint& point, double si
   return found->extents;
 }
 
+// A sweep names two of these keys differently: see ../sweep/sweep_report.cpp.
 Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
   constexpr std::string_view status[] = {"found", "none", "unstable"};
   std::vector<std::size_t> used, height_used;  // height_used: indices among crossings of U
