@@ -51,7 +51,7 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{e.word_groups} * e.layout.words * 4;
     const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
-    need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.turned.size());
+    need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.flip_mask.size());
     replicas += e.word_groups * kReplicas;
   }
   if (replicas > kMaxGroups * kReplicas) {
@@ -304,7 +304,7 @@ void DeviceBatch::measure_products(const GraphRange& range) { measure_changed(ra
 void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
   device_.use();
   const auto mask_of = [&](const EngineView& e) -> const std::vector<std::uint32_t>& {
-    return mask == Mask::spins ? e.layout.turned : e.second_sublattice;
+    return mask == Mask::spins ? e.layout.flip_mask : e.second_sublattice;
   };
   const bool has_masks = !mask_of(engines_.front()).empty();  // else the colours are sublattices
   DeviceBuffer<std::uint32_t>& on_device = masks_[static_cast<std::size_t>(mask)];

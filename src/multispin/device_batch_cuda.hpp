@@ -62,7 +62,7 @@ class DeviceBatch {
   // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
   // is minus their overlap.
   void measure_products(const GraphRange& range);
-  // Queues a measurement of the words XORed with a mask. Mask `spins`: Layout::turned, which
+  // Queues a measurement of the words XORed with a mask. Mask `spins`: Layout::flip_mask, which
   // converts words to spins; the magnetisation is that of the spins. Mask `staggered`: the second
   // sublattice; the magnetisation is the staggered one (EngineSpec::staggered).
   enum class Mask { spins, staggered };

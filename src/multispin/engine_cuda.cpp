@@ -33,7 +33,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void start() {
-    if (layout_.turned.empty()) return batch_->start(member_, hot_replicas());
+    if (layout_.flip_mask.empty()) return batch_->start(member_, hot_replicas());
     for (std::uint32_t group = 0; group < word_groups_; ++group) {
       write_words(group, start_words(group));
     }
@@ -69,9 +69,9 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     batch_->exchange().send();
   }
 
-  // Throws Error(usage) if the words on the device contain inverted spins (Layout::turned).
+  // Throws Error(usage) if the words on the device contain inverted spins (Layout::flip_mask).
   void check_device_spins() const {
-    if (layout_.turned.empty()) return;
+    if (layout_.flip_mask.empty()) return;
     throw Error(ExitCode::usage,
                 "the multispin engine does not give spins on the device with fields of random sign "
                 "(use the bytespin engine, or spins on the host)");
@@ -213,7 +213,7 @@ void CudaEngine::measure_all(Members members, const F& take) {
     e.move_cluster_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
-  if (!one.layout_.turned.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
+  if (!one.layout_.flip_mask.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
   if (one.spec_.staggered) measure_masked(members, DeviceBatch::Mask::staggered, all);
   if (one.has_overlaps()) measure_overlaps(members, all);
   const double seconds = (now() - start) / static_cast<double>(members.size());

@@ -58,7 +58,7 @@ void WolffUpdate::in_planes(const ClusterRun& run, WolffScratch& scratch) const 
   }
   team.barrier();
   const auto [first, last] = team.part(sparse_.plane_words);
-  turn_spins(sparse_, true, first, last, run.spins, scratch.planes.data());
+  transpose_spins(sparse_, true, first, last, run.spins, scratch.planes.data());
   team.barrier();
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
@@ -72,7 +72,7 @@ void WolffUpdate::in_planes(const ClusterRun& run, WolffScratch& scratch) const 
     }
   }
   team.barrier();
-  turn_spins(sparse_, false, first, last, run.spins, scratch.planes.data());
+  transpose_spins(sparse_, false, first, last, run.spins, scratch.planes.data());
   team.barrier();
 }
 
