@@ -517,19 +517,19 @@ class Grower {
   }
 
   __device__ __forceinline__ void give() {
-    unsigned slot = 0;
+    unsigned chunk = 0;
     if (lane_ == 0) {
       atomicAdd(&slot_->given, 1u);
       __threadfence_block();
-      slot = atomicAdd(&slot_->tail, 1u) & (run_.pool_chunks - 1);
+      chunk = atomicAdd(&slot_->tail, 1u) & (run_.pool_chunks - 1);
     }
-    slot = __shfl_sync(~0u, slot, 0);
+    chunk = __shfl_sync(~0u, chunk, 0);
     __syncwarp();
     count_ -= kChunk;
     gave_ = 1;
     const uint2 candidate = buffer_[count_ + lane_];
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + chunk * std::size_t{kChunk} + lane_));
     while (place.load(cuda::memory_order_relaxed) != ~0ull) __nanosleep(20);
     place.store(static_cast<unsigned long long>(candidate.y) << 32 | candidate.x,
                 cuda::memory_order_relaxed);
@@ -538,22 +538,22 @@ class Grower {
 
   // Takes a chunk from the pool into the buffer. Returns false if the pool is empty.
   __device__ __forceinline__ bool take() {
-    unsigned slot = ~0u;
+    unsigned chunk = ~0u;
     if (lane_ == 0) {
       std::uint32_t head = peek(slot_->head);
       while (head != peek(slot_->tail)) {
         const std::uint32_t seen = atomicCAS(&slot_->head, head, head + 1);
         if (seen == head) {
-          slot = head & (run_.pool_chunks - 1);
+          chunk = head & (run_.pool_chunks - 1);
           break;
         }
         head = seen;
       }
     }
-    slot = __shfl_sync(~0u, slot, 0);
-    if (slot == ~0u) return false;
+    chunk = __shfl_sync(~0u, chunk, 0);
+    if (chunk == ~0u) return false;
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + chunk * std::size_t{kChunk} + lane_));
     unsigned long long pair = place.load(cuda::memory_order_relaxed);
     while (pair == ~0ull) {
       __nanosleep(20);
