@@ -247,7 +247,7 @@ void share_modified(const Layout& layout, int colour, const ThreadTeam& team, st
                     const F& f) {
   for (const ModifiedGroup& group : layout.modified) {
     if (group.colour == colour) {
-      const auto [first, last] = team.part(group.padded / kGuard);
+      const auto [first, last] = team.own_range(group.padded / kGuard);
       if (first < last) f(group, first * kGuard, last * kGuard, fresh);
     }
     fresh += group.padded;
@@ -343,7 +343,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
     bool stopped = false;
     while (row < regular.rows && !stopped) {
       const std::uint32_t count = std::min(block, regular.rows - row);
-      const auto [first, last] = team.part(count);
+      const auto [first, last] = team.own_range(count);
       if (first < last) {
         HWY_DYNAMIC_DISPATCH(UpdateRegular)
         (layout, tables, at, colour, row + first, row + last, spins);

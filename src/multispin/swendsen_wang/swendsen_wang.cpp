@@ -469,9 +469,9 @@ void SwendsenWangUpdate::run(ClusterMove move, const ClusterRun& run,
   const bool houdayer = move == ClusterMove::houdayer;
   const std::uint32_t at_once = houdayer ? 1 : at_once_;  // replicas that are labelled together
   prepare(team, scratch);
-  const auto [first, last] = team.part(g.plane_words / 2);
+  const auto [first, last] = team.own_range(g.plane_words / 2);
   const auto [first_listed, last_listed] =
-      team.part(static_cast<std::uint32_t>(g.layout.rewired.a.size() / kGuard));
+      team.own_range(static_cast<std::uint32_t>(g.layout.rewired.a.size() / kGuard));
   const auto* const labellers =
       scratch.labellers.data() + static_cast<std::size_t>(team.member) * at_once_;
   std::uint32_t* planes = scratch.planes.data();
