@@ -29,7 +29,7 @@ class Shortcuts {
  public:
   explicit Shortcuts(std::uint64_t expected) : joined_(expected) {}
   void join(Site u, Site v) { joined_.put(key(u, v)); }
-  void part(Site u, Site v) { joined_.erase(key(u, v)); }
+  void separate(Site u, Site v) { joined_.erase(key(u, v)); }
   bool joins(Site u, Site v) const { return joined_.contains(key(u, v)); }
   void fetch(Site u, Site v) const { joined_.fetch(key(u, v)); }
 
@@ -121,7 +121,7 @@ class EndMover : Rewiring {
     if (rewired_.empty() || rewired_.back().bond != bond) {
       rewired_.push_back({bond, move.a, move.b});
     } else {
-      shortcuts_.part(rewired_.back().a, rewired_.back().b);
+      shortcuts_.separate(rewired_.back().a, rewired_.back().b);
     }
     RewiredBond& r = rewired_.back();
     Site& moving = move.end % 2 == 0 ? r.a : r.b;
@@ -287,7 +287,7 @@ class Swapper : Rewiring {
   }
 
   void place(Bond bond, Site zero, Site old_one, Site new_one) {
-    if (moved_.contains(bond)) shortcuts_.part(zero, old_one);
+    if (moved_.contains(bond)) shortcuts_.separate(zero, old_one);
     if (new_one == home(bond, 1)) {
       moved_.erase(bond);
       at_home_.reset();  // rare: rebuilt when needed

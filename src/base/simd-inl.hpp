@@ -57,11 +57,11 @@ HWY_INLINE bool all_zero(V32 v) { return hn::AllTrue(D32(), hn::Eq(v, zero())); 
 // The number of set bits among K words, 1 <= K <= 8, per bit position. Its binary digits are p0
 // (lowest) to p3.
 template <int K>
-struct Planes {
+struct BitCount {
   static constexpr int kCount = K < 4 ? 2 : K < 8 ? 3 : 4;
   V32 p0, p1, p2, p3;
 
-  HWY_INLINE explicit Planes(const V32* x) {
+  HWY_INLINE explicit BitCount(const V32* x) {
     p2 = p3 = hn::Zero(D32());
     if constexpr (K == 1) {
       p0 = x[0];
@@ -132,8 +132,8 @@ struct Planes {
       return hn::Set(D32(), at(kFirst));
     } else {
       constexpr unsigned kHalf = std::bit_floor(kMany - 1);
-      const V32& plane = kHalf == 1 ? p0 : kHalf == 2 ? p1 : kHalf == 4 ? p2 : p3;
-      return select(plane, pick<kMany - kHalf, kFirst + kHalf>(at), pick<kHalf, kFirst>(at));
+      const V32& bit = kHalf == 1 ? p0 : kHalf == 2 ? p1 : kHalf == 4 ? p2 : p3;
+      return select(bit, pick<kMany - kHalf, kFirst + kHalf>(at), pick<kHalf, kFirst>(at));
     }
   }
 };

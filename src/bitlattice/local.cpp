@@ -70,7 +70,7 @@ struct Disagreement {
   V32 few, equal, p0, p1;
 
   HWY_INLINE explicit Disagreement(const V32* x) {
-    const Planes<2 * kDim> n(x);
+    const BitCount<2 * kDim> n(x);
     p0 = n.p0;
     p1 = zero();
     if constexpr (kDim == 1) {

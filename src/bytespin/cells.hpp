@@ -33,12 +33,14 @@ struct alignas(16) SiteMasks {
 // A bond of a modified cell. Three 32-bit words keep a cell within few cache lines.
 struct CellBond {
   Site to;
-  std::uint32_t slot_low, slot_high;
-  RW_HD std::uint64_t slot() const { return std::uint64_t{slot_high} << 32 | slot_low; }
+  std::uint32_t draw_index_low, draw_index_high;
+  RW_HD std::uint64_t draw_index() const {
+    return std::uint64_t{draw_index_high} << 32 | draw_index_low;
+  }
 };
 
-struct RewiredSlot {
-  std::uint64_t slot;
+struct IndexedBond {
+  std::uint64_t draw_index;
   Site a, b;
 };
 

@@ -11,8 +11,8 @@
 namespace rewise::bytespin {
 namespace {
 
-// The candidates of `persistent` store a slot in 32 bits.
-constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 32;
+// The candidates of `persistent` store a draw index in 32 bits.
+constexpr std::uint64_t kMaxBondDraws = std::uint64_t{1} << 32;
 
 // The fastest method near Tc (RESULTS.md). A block per replica is faster than labelling with at
 // least kManyReplicas replicas, or with fewer than kFewSites sites. On a plain lattice a search at
@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 32;
 // sites is enough for a search to be faster than labelling all.
 WolffMethod default_wolff_method(const GraphTables& tables, std::uint64_t replicas) {
   constexpr std::uint64_t kManyReplicas = 64, kFewSites = 1u << 15;
-  if (tables.slots > kMaxSlots) return WolffMethod::ccl;
+  if (tables.bond_draws > kMaxBondDraws) return WolffMethod::ccl;
   const bool search = replicas >= kManyReplicas || tables.sites < kFewSites ||
                       tables.rewired.size() * 100 >= tables.sites;
   return search ? WolffMethod::persistent : WolffMethod::ccl;
@@ -40,11 +40,11 @@ ClusterMethodCuda choose_wolff(const GraphTables& tables, std::uint32_t replicas
   const std::uint64_t queues = tables.sites * replicas * sizeof(Site);
   if (method == WolffMethod::ccl) return choose_seeds(tables, replicas, std::nullopt);
   if (method == WolffMethod::persistent) {
-    if (tables.slots > kMaxSlots) {
+    if (tables.bond_draws > kMaxBondDraws) {
       throw Error(ExitCode::usage,
                   fmt::format("Wolff method 'persistent' supports up to {} bonds, not {} "
                               "(choose ccl or frontier-local)",
-                              kMaxSlots, tables.slots));
+                              kMaxBondDraws, tables.bond_draws));
     }
     return {queues + tables.sites * replicas / 8,  // with the spins as bits
             [](const GraphView& graph, const DeviceReplicas& all, cudaStream_t) {

@@ -4,7 +4,7 @@ namespace rewise::bytespin {
 
 std::uint64_t DeviceGraph::bytes(const GraphTables& tables) {
   return tables.site_masks.size() * sizeof(SiteMasks) + tables.graph.offsets().size() * 8 +
-         tables.entries.size() * sizeof(CellBond) + tables.rewired.size() * sizeof(RewiredSlot) +
+         tables.entries.size() * sizeof(CellBond) + tables.rewired.size() * sizeof(IndexedBond) +
          tables.thresholds.size() * (2 * std::uint64_t{tables.max_degree} + 2) * 8;
 }
 

@@ -169,7 +169,7 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Thresholds
     labels.push_back(clusters_->label_of(static_cast<Site>(own_.first + k)));
   }
   for (const JoiningBonds& with : joining()) {
-    for (const RewiredSlot& bond : with.to) labels.push_back(clusters_->label_of(bond.b));
+    for (const IndexedBond& bond : with.to) labels.push_back(clusters_->label_of(bond.b));
   }
   const std::vector<Site> far_labels = exchange_labels(labels);
   std::vector<std::vector<LabelPair>> edges(joining().size());
@@ -177,10 +177,11 @@ std::vector<std::vector<LabelPair>> CpuSubdomain::joined_labels(const Thresholds
                                edges[static_cast<std::size_t>(next_rank())]);
   const Site* far_label = far_labels.data() + plane_;
   for (std::size_t r = 0; r < edges.size(); ++r) {
-    for (const RewiredSlot& bond : joining()[r].from) {
+    for (const IndexedBond& bond : joining()[r].from) {
       const Site label = *far_label++;
       if (spins[bond.a] != spins[bond.b]) continue;
-      if (!is_below(slot_draw(key, Stream::bytespin_bond, bond.slot), thresholds.bond)) continue;
+      if (!is_below(draw_at(key, Stream::bytespin_bond, bond.draw_index), thresholds.bond))
+        continue;
       edges[r].push_back({clusters_->label_of(bond.a), label});
     }
   }

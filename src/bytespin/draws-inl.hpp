@@ -1,4 +1,4 @@
-// Draws of one block of slots (rules.hpp) with vectors (Highway; included once per instruction
+// One block of draws (rules.hpp) with vectors (Highway; included once per instruction
 // set). A vector has at most 16 lanes, so 1 to 16 vectors make the 16 calls of a block.
 #if defined(RW_DRAWS_INL_HPP_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_DRAWS_INL_HPP_
@@ -22,7 +22,7 @@ class BlockDraws {
   HWY_INLINE BlockDraws(const bytespin::DrawKey& key, Stream stream)
       : table_(key.seed, stream, key.replica, key.step), stream_(stream) {}
 
-  // The 64 draws of a block in slot order.
+  // The 64 draws of a block in order.
   HWY_INLINE void words(std::uint64_t block, std::uint32_t* out) {
     const D32 d;
     for (std::size_t lane = 0; lane < bytespin::kCallsPerBlock; lane += hn::Lanes(d)) {
@@ -34,7 +34,7 @@ class BlockDraws {
     }
   }
 
-  // Bit s is set if the draw of slot s of the block is below the threshold.
+  // Bit s is set if draw s of the block is below the threshold.
   HWY_INLINE std::uint64_t mask(std::uint64_t block, Threshold threshold) {
     if (threshold == kCertain) return ~std::uint64_t{0};
     const D32 d;

@@ -17,7 +17,7 @@ void draw_words(const bytespin::DrawKey& key, Stream stream, std::uint64_t first
                 std::uint64_t blocks, std::uint32_t* words) {
   BlockDraws draws(key, stream);
   for (std::uint64_t block = 0; block < blocks; ++block) {
-    draws.words(first + block, words + bytespin::kSlotsPerBlock * block);
+    draws.words(first + block, words + bytespin::kDrawsPerBlock * block);
   }
 }
 

@@ -74,9 +74,9 @@ GraphTables::GraphTables(const Graph& g, const EngineSpec& spec)
   max_degree = g.max_degree();
   potts = spec.model.is_potts();
   states = spec.model.q;
-  bond_slots = BondSlots::make(lattice);
-  site_slots = SiteSlots::make(lattice);
-  slots = bond_slots.lattice_slots;
+  bond_draw_index = BondDrawIndex::make(lattice);
+  site_draw_index = SiteDrawIndex::make(lattice);
+  bond_draws = bond_draw_index.lattice_draws;
   // Sums over bonds, and labels on devices, support moved bonds but not removed ones.
   if (g.spec().bare) {
     throw Error(ExitCode::usage,
@@ -88,17 +88,17 @@ GraphTables::GraphTables(const Graph& g, const EngineSpec& spec)
   StopCheck check;
   for (std::size_t k = 0; k < g.neighbours().size(); ++k) {
     check();
-    const std::uint64_t slot = bond_slots.slot(g.neighbour_bonds()[k]);
-    entries.push_back({g.neighbours()[k], static_cast<std::uint32_t>(slot),
-                       static_cast<std::uint32_t>(slot >> 32)});
+    const std::uint64_t draw_index = bond_draw_index.at(g.neighbour_bonds()[k]);
+    entries.push_back({g.neighbours()[k], static_cast<std::uint32_t>(draw_index),
+                       static_cast<std::uint32_t>(draw_index >> 32)});
   }
   for (const RewiredBond& r : g.rewired_bonds()) {
     check();
-    const std::uint64_t slot = bond_slots.slot(r.bond);
-    rewired.push_back({slot, r.a, r.b});
-    slots = std::max(slots, slot + 1);
+    const std::uint64_t draw_index = bond_draw_index.at(r.bond);
+    rewired.push_back({draw_index, r.a, r.b});
+    bond_draws = std::max(bond_draws, draw_index + 1);
   }
-  g.for_each_gone([&](Bond bond) { gone.push_back(bond_slots.slot(bond)); });
+  g.for_each_gone([&](Bond bond) { gone.push_back(bond_draw_index.at(bond)); });
   site_masks = make_site_masks(g);
   std::sort(gone.begin(), gone.end());
   for (const double beta : spec.betas) {

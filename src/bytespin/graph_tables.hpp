@@ -1,5 +1,5 @@
 // The data common to all replicas of a bytespin engine, in the host's memory: the graph with the
-// slots of its bonds (rules.hpp) and the thresholds of every temperature.
+// draw indices of its bonds (rules.hpp) and the thresholds of every temperature.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct GraphTables : GraphNumbers {
   SumUnits units;
   std::vector<CellBond> entries;       // [entries] as graph.neighbours()
   std::vector<SiteMasks> site_masks;   // [sites / 32 + 1]
-  std::vector<RewiredSlot> rewired;    // [rewired bonds]
-  std::vector<std::uint64_t> gone;     // slots of lattice bonds that are gone, ascending
+  std::vector<IndexedBond> rewired;    // [rewired bonds]
+  std::vector<std::uint64_t> gone;     // draw indices of lattice bonds that are gone, ascending
   std::vector<Thresholds> thresholds;  // [T]
 
   // Of these tables, without thresholds.

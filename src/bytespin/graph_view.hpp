@@ -23,16 +23,16 @@ struct GraphNumbers {
   std::uint32_t max_degree = 0;
   bool potts = false;
   std::uint32_t states = 2;  // 2, or the q of Potts
-  BondSlots bond_slots;
-  SiteSlots site_slots;
-  std::uint64_t slots = 0;  // of bonds
+  BondDrawIndex bond_draw_index;
+  SiteDrawIndex site_draw_index;
+  std::uint64_t bond_draws = 0;  // number of draw indices of bonds
 };
 
 struct GraphView : GraphNumbers {
   const SiteMasks* site_masks = nullptr;   // [sites / 32 + 1]
   const std::uint64_t* offsets = nullptr;  // [modified + 1] into entries
   const CellBond* entries = nullptr;
-  const RewiredSlot* rewired = nullptr;  // [rewired_count]
+  const IndexedBond* rewired = nullptr;  // [rewired_count]
   std::uint64_t rewired_count = 0;
   // On a device, per temperature t: bond[t]; flip[t * (2 max_degree + 1) + field_index()]; Potts:
   // flip and weight [t * (max_degree + 1) + n], as in Thresholds.
@@ -40,7 +40,7 @@ struct GraphView : GraphNumbers {
   const std::uint64_t* weight = nullptr;
   const Threshold* bond = nullptr;
 
-  // Calls f(neighbour, bond slot) for every bond of a site. Both ends of a bond have the same slot.
+  // Calls f(neighbour, draw index of the bond) for every bond of a site, the same from both ends.
   // kDim is lattice.dim, as a compile-time constant if the caller has one (with_dim() below).
   template <int kDim, class F>
   RW_HD void for_each_neighbour(Site site, F&& f) const {
@@ -51,7 +51,7 @@ struct GraphView : GraphNumbers {
       const std::uint64_t end = offsets[index + 1];
       for (std::uint64_t k = offsets[index]; k < end; ++k) {
         const CellBond entry = entries[k];
-        f(entry.to, entry.slot());
+        f(entry.to, entry.draw_index());
       }
       return;
     }
@@ -62,14 +62,14 @@ struct GraphView : GraphNumbers {
     for (int k = 0; k < kDim; ++k) {
       const Site ahead = edge ? lattice.forward(site, k) : site + stride[k];
       const Site back = edge ? lattice.backward(site, k) : site - stride[k];
-      f(ahead, slot_of<kDim>(site, k));
-      f(back, slot_of<kDim>(back, k));
+      f(ahead, draw_index_of<kDim>(site, k));
+      f(back, draw_index_of<kDim>(back, k));
     }
   }
 
-  // The slot of a lattice bond, as BondSlots::lattice_slot().
+  // The draw index of a lattice bond, as BondDrawIndex::lattice_bond().
   template <int kDim>
-  static RW_HD std::uint64_t slot_of(Site site, int direction) {
+  static RW_HD std::uint64_t draw_index_of(Site site, int direction) {
     return (std::uint64_t{site >> 5} * kDim + static_cast<unsigned>(direction)) << 5 | (site & 31u);
   }
 };

@@ -1,12 +1,12 @@
 // The rules that the CPU and CUDA versions of the bytespin engine share: the address of the random
 // word for each decision, and the table entry for each neighbourhood.
 //
-// Draws are numbered by slots. A block of 64 slots needs 16 Philox calls: the draw of slot s is
+// Draws are numbered by a draw index. A block of 64 draws needs 16 Philox calls: draw s is
 // word (s / 16) % 4 of call 16 (s / 64) + s % 16. So if 16 vector lanes make one call each, their
 // words hold 64 consecutive draws in order, word after word. Comparing them with a threshold gives
 // 64 mask bits.
-//   bond draws: 32 sites of one direction have 32 consecutive slots; the directions of these 32
-//               sites follow each other; bonds outside the lattice come after all lattice slots
+//   bond draws: 32 sites of one direction have 32 consecutive indices; the directions of these 32
+//               sites follow each other; bonds outside the lattice come after all lattice bonds
 //   site draws: sites of one colour are consecutive
 // `replica` is the replica index t * R + r, `step` the number of the update since the start of the
 // run.
@@ -20,18 +20,20 @@
 
 namespace rewise::bytespin {
 
-inline constexpr std::uint32_t kSlotsPerBlock = 64;
+inline constexpr std::uint32_t kDrawsPerBlock = 64;
 inline constexpr std::uint32_t kCallsPerBlock = 16;
 
-RW_HD std::uint64_t slot_item(std::uint64_t slot) { return (slot >> 6) << 4 | (slot & 15u); }
-RW_HD std::uint32_t slot_word(const Words4& words, std::uint64_t slot) {
+RW_HD std::uint64_t item_of_draw(std::uint64_t draw_index) {
+  return (draw_index >> 6) << 4 | (draw_index & 15u);
+}
+RW_HD std::uint32_t word_of_draw(const Words4& words, std::uint64_t draw_index) {
   // Selects instead of indexing, which would move the words to memory on a device.
-  const std::uint32_t low = (slot & 16u) != 0 ? words.w[1] : words.w[0];
-  const std::uint32_t high = (slot & 16u) != 0 ? words.w[3] : words.w[2];
-  return (slot & 32u) != 0 ? high : low;
+  const std::uint32_t low = (draw_index & 16u) != 0 ? words.w[1] : words.w[0];
+  const std::uint32_t high = (draw_index & 16u) != 0 ? words.w[3] : words.w[2];
+  return (draw_index & 32u) != 0 ? high : low;
 }
 
-// Replica and step of a draw; together with a stream and a slot, the address of the draw.
+// Replica and step of a draw; together with a stream and a draw index, the address of the draw.
 struct DrawKey {
   std::uint64_t seed;
   std::uint32_t replica, step;
@@ -41,40 +43,40 @@ struct DrawKey {
   }
 };
 
-RW_HD std::uint32_t slot_draw(const DrawKey& key, Stream stream, std::uint64_t slot) {
-  return slot_word(key.words(stream, slot_item(slot)), slot);
+RW_HD std::uint32_t draw_at(const DrawKey& key, Stream stream, std::uint64_t draw_index) {
+  return word_of_draw(key.words(stream, item_of_draw(draw_index)), draw_index);
 }
 
-// Slots of bonds. For an imported graph (dim 0) the slot is the bond's index.
-struct BondSlots {
+// Draw indices of bonds. For an imported graph (dim 0) they are the indices of the bonds.
+struct BondDrawIndex {
   std::uint32_t dim = 0;
   std::uint64_t lattice_bonds = 0;
-  std::uint64_t lattice_slots = 0;  // dim x sites, sites rounded up to a multiple of 32
+  std::uint64_t lattice_draws = 0;  // dim x sites, sites rounded up to a multiple of 32
 
-  static BondSlots make(const Lattice& lattice) {
+  static BondDrawIndex make(const Lattice& lattice) {
     if (lattice.dim == 0) return {};
     const auto d = static_cast<std::uint32_t>(lattice.dim);
     return {d, lattice.bonds(), (lattice.sites() + 31) / 32 * 32 * d};
   }
-  RW_HD std::uint64_t lattice_slot(Site site, std::uint32_t direction) const {
+  RW_HD std::uint64_t lattice_bond(Site site, std::uint32_t direction) const {
     return (std::uint64_t{site >> 5} * dim + direction) << 5 | (site & 31u);
   }
-  RW_HD std::uint64_t slot(Bond bond) const {
-    if (bond >= lattice_bonds) return lattice_slots + (bond - lattice_bonds);
-    return lattice_slot(static_cast<Site>(bond / dim), static_cast<std::uint32_t>(bond % dim));
+  RW_HD std::uint64_t at(Bond bond) const {
+    if (bond >= lattice_bonds) return lattice_draws + (bond - lattice_bonds);
+    return lattice_bond(static_cast<Site>(bond / dim), static_cast<std::uint32_t>(bond % dim));
   }
 };
 
-// Slots of sites. On a lattice sites 2k and 2k + 1 have different colours, so site / 2 numbers the
-// sites of either colour; for an imported graph (half 0) the slot is the site.
-struct SiteSlots {
-  std::uint64_t half = 0;  // slots of colour 0, whole blocks
+// Draw indices of sites. On a lattice sites 2k and 2k + 1 have different colours, so site / 2
+// numbers the sites of either colour; for an imported graph (half 0) they are the sites.
+struct SiteDrawIndex {
+  std::uint64_t half = 0;  // draws of colour 0, whole blocks
 
-  static SiteSlots make(const Lattice& lattice) {
+  static SiteDrawIndex make(const Lattice& lattice) {
     if (lattice.dim == 0) return {};
-    return {(lattice.sites() / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock};
+    return {(lattice.sites() / 2 + kDrawsPerBlock - 1) / kDrawsPerBlock * kDrawsPerBlock};
   }
-  RW_HD std::uint64_t slot(Site site, int colour) const {
+  RW_HD std::uint64_t at(Site site, int colour) const {
     return half == 0 ? site : static_cast<unsigned>(colour) * half + (site >> 1);
   }
 };
@@ -107,14 +109,14 @@ RW_HD std::uint8_t any_state(std::uint32_t word, std::uint32_t q) {
 
 // The spin of a random start. `key`: of step 0.
 RW_HD std::uint8_t start_spin(const DrawKey& key, Site site, bool potts, std::uint32_t q) {
-  if (potts) return any_state(slot_draw(key, Stream::bytespin_start, site), q);
+  if (potts) return any_state(draw_at(key, Stream::bytespin_start, site), q);
   return static_cast<std::uint8_t>(bit_draw(key, Stream::bytespin_start, site));
 }
 
 // Swendsen-Wang: the draw of a cluster, addressed by its smallest site. Ising: 1 if the cluster
 // flips; Potts: its new state.
 RW_HD std::uint8_t cluster_draw(const DrawKey& key, Site smallest, bool potts, std::uint32_t q) {
-  if (potts) return any_state(slot_draw(key, Stream::bytespin_flip, smallest), q);
+  if (potts) return any_state(draw_at(key, Stream::bytespin_flip, smallest), q);
   return static_cast<std::uint8_t>(bit_draw(key, Stream::bytespin_flip, smallest));
 }
 

@@ -80,14 +80,14 @@ std::vector<BytespinSubdomain::FarSites> BytespinSubdomain::far_ends() const {
 const std::vector<BytespinSubdomain::JoiningBonds>& BytespinSubdomain::joining() {
   if (!joining_.empty()) return joining_;
   joining_.resize(static_cast<std::size_t>(transport_.size()));
-  for (const RewiredSlot& r : tables_->rewired) {
+  for (const IndexedBond& r : tables_->rewired) {
     if (has(r.a) == has(r.b)) continue;
     JoiningBonds& other = joining_[static_cast<std::size_t>(rank_of(*this, has(r.a) ? r.b : r.a))];
     (has(r.a) ? other.from : other.to).push_back(r);
   }
   // Both ranks use this order.
-  const auto by_a = [](const RewiredSlot& x, const RewiredSlot& y) {
-    return std::pair(x.a, x.slot) < std::pair(y.a, y.slot);
+  const auto by_a = [](const IndexedBond& x, const IndexedBond& y) {
+    return std::pair(x.a, x.draw_index) < std::pair(y.a, y.draw_index);
   };
   for (JoiningBonds& other : joining_) {
     std::sort(other.from.begin(), other.from.end(), by_a);
@@ -96,14 +96,14 @@ const std::vector<BytespinSubdomain::JoiningBonds>& BytespinSubdomain::joining()
   return joining_;
 }
 
-std::vector<RewiredSlot> BytespinSubdomain::incoming() {
-  std::vector<RewiredSlot> all;
+std::vector<IndexedBond> BytespinSubdomain::incoming() {
+  std::vector<IndexedBond> all;
   for (const auto& [from, to] : joining()) all.insert(all.end(), to.begin(), to.end());
   return all;
 }
 
-std::vector<RewiredSlot> BytespinSubdomain::outgoing() {
-  std::vector<RewiredSlot> all;
+std::vector<IndexedBond> BytespinSubdomain::outgoing() {
+  std::vector<IndexedBond> all;
   for (const auto& [from, to] : joining()) all.insert(all.end(), from.begin(), from.end());
   return all;
 }

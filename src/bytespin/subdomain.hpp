@@ -70,13 +70,13 @@ class BytespinSubdomain : public Subdomain {
   };
   // Rewired bonds between this rank and another, ordered by their ends a.
   struct JoiningBonds {
-    std::vector<RewiredSlot> from;  // a is here
-    std::vector<RewiredSlot> to;    // b is here; the other rank requests them
+    std::vector<IndexedBond> from;  // a is here
+    std::vector<IndexedBond> to;    // b is here; the other rank requests them
   };
   const std::vector<JoiningBonds>& joining();  // [ranks], made by the first call
   // joining() of all ranks, one after the other.
-  std::vector<RewiredSlot> incoming();
-  std::vector<RewiredSlot> outgoing();
+  std::vector<IndexedBond> incoming();
+  std::vector<IndexedBond> outgoing();
 
   // Exchanges labels with other ranks. `labels`: of the first plane, then of the ends b of
   // incoming(). Returns the labels of the first plane of the next slab, then of the ends b of

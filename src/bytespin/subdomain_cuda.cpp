@@ -99,18 +99,19 @@ void CudaSubdomain::upload_exchanged() {
 
 // Measurements count the bonds of the bare lattice, then add rewired bonds and subtract the lattice
 // bonds that they replaced. Each bond is counted on the rank where it begins. These may be two
-// ranks, so an entry of `bonds` has only one of the two: a rewired bond with a slot that is no
-// lattice bond, or a removed lattice bond with a pair of equal sites, which adds nothing.
+// ranks, so an entry of `bonds` has only one of the two: a rewired bond with a draw index that is
+// no lattice bond, or a removed lattice bond with a pair of equal sites, which adds nothing.
 void CudaSubdomain::upload_measured_bonds() {
-  const BondSlots& slots = tables_->bond_slots;
-  std::vector<RewiredSlot> bonds;
-  for (const RewiredSlot& r : tables_->rewired) {
-    if (has(r.a)) bonds.push_back({slots.lattice_slots, r.a, r.b});
-    if (r.slot >= slots.lattice_slots) continue;
-    const auto home = static_cast<Site>((r.slot / 32 / slots.dim) << 5 | (r.slot & 31u));
-    if (has(home)) bonds.push_back({r.slot, home, home});
+  const BondDrawIndex& indices = tables_->bond_draw_index;
+  std::vector<IndexedBond> bonds;
+  for (const IndexedBond& r : tables_->rewired) {
+    if (has(r.a)) bonds.push_back({indices.lattice_draws, r.a, r.b});
+    if (r.draw_index >= indices.lattice_draws) continue;
+    const auto home =
+        static_cast<Site>((r.draw_index / 32 / indices.dim) << 5 | (r.draw_index & 31u));
+    if (has(home)) bonds.push_back({r.draw_index, home, home});
   }
-  measured_bonds_ = DeviceBuffer<RewiredSlot>(bonds, stream());
+  measured_bonds_ = DeviceBuffer<IndexedBond>(bonds, stream());
   device_.wait();
 }
 

@@ -103,7 +103,7 @@ class CudaSubdomain : public BytespinSubdomain {
   std::unique_ptr<LocalCuda> local_;
   DeviceBuffer<std::uint8_t> spins_;           // [replicas][stride]
   DeviceBuffer<unsigned long long> measured_;  // [replicas] unequal, [replicas][measured_counts()]
-  DeviceBuffer<RewiredSlot> measured_bonds_;
+  DeviceBuffer<IndexedBond> measured_bonds_;
   std::vector<int> with_;  // ranks that exchange spins with this one
   ColourExchange sent_[2], received_[2];
 };

@@ -75,20 +75,20 @@ __device__ __forceinline__ std::uint32_t transpose_bits(std::uint32_t x) {
 }
 
 // A binary counter per bit of a word.
-template <int kPlanes>
+template <int kBits>
 struct Counter {
-  std::uint32_t plane[kPlanes]{};
+  std::uint32_t bit[kBits]{};
 
   __device__ __forceinline__ void add(std::uint32_t x) { add<1>(&x); }
-  // Adds a number of N bit planes at each bit position.
+  // Adds a number of N bits at each bit position.
   template <int N>
   __device__ __forceinline__ void add(const std::uint32_t* x) {
     std::uint32_t carry = 0;
 #pragma unroll
-    for (int p = 0; p < kPlanes; ++p) {
+    for (int p = 0; p < kBits; ++p) {
       const std::uint32_t y = p < N ? x[p] : 0;
-      const std::uint32_t next = majority(plane[p], y, carry);
-      plane[p] = xor3(plane[p], y, carry);
+      const std::uint32_t next = majority(bit[p], y, carry);
+      bit[p] = xor3(bit[p], y, carry);
       carry = next;
     }
   }
@@ -96,19 +96,19 @@ struct Counter {
   __device__ __forceinline__ unsigned of_lane() const {
     unsigned sum = 0;
 #pragma unroll
-    for (int p = 0; p < kPlanes; ++p)
-      sum += static_cast<unsigned>(__popc(transpose_bits(plane[p]))) << p;
+    for (int p = 0; p < kBits; ++p)
+      sum += static_cast<unsigned>(__popc(transpose_bits(bit[p]))) << p;
     return sum;
   }
 };
 
 // Counts bits by position over words that come in groups of a known length, by carry-save adders
 // (Harley and Seal, as in Warren, Hacker's Delight, section 5-1). A full adder adds two words of a
-// weight to the plane of that weight and passes on one word of twice the weight, so a word costs
-// two instructions, whatever the number of planes.
-template <int kPlanes>
+// weight to the bit of that weight and passes on one word of twice the weight, so a word costs
+// two instructions, whatever the number of bits.
+template <int kBits>
 struct CarrySaveCounter {
-  std::uint32_t plane[kPlanes]{}, waiting[kPlanes];
+  std::uint32_t bit[kBits]{}, waiting[kBits];
 
   // Adds word n of its group; n is a compile-time constant in unrolled loops.
   template <int kWeight = 0>
@@ -117,20 +117,20 @@ struct CarrySaveCounter {
       waiting[kWeight] = x;
       return;
     }
-    const std::uint32_t carry = majority(plane[kWeight], waiting[kWeight], x);
-    plane[kWeight] = xor3(plane[kWeight], waiting[kWeight], x);
-    if constexpr (kWeight + 1 < kPlanes) add<kWeight + 1>(n / 2, carry);
+    const std::uint32_t carry = majority(bit[kWeight], waiting[kWeight], x);
+    bit[kWeight] = xor3(bit[kWeight], waiting[kWeight], x);
+    if constexpr (kWeight + 1 < kBits) add<kWeight + 1>(n / 2, carry);
   }
   // Ends a group of n words: adds the pending ones.
   __device__ __forceinline__ void close(unsigned n) {
 #pragma unroll
-    for (int weight = 0; weight < kPlanes; ++weight) {
+    for (int weight = 0; weight < kBits; ++weight) {
       if ((n >> weight) % 2 == 0) continue;
       std::uint32_t carry = waiting[weight];
 #pragma unroll
-      for (int p = weight; p < kPlanes; ++p) {
-        const std::uint32_t next = plane[p] & carry;
-        plane[p] ^= carry;
+      for (int p = weight; p < kBits; ++p) {
+        const std::uint32_t next = bit[p] & carry;
+        bit[p] ^= carry;
         carry = next;
       }
     }

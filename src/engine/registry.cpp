@@ -18,16 +18,16 @@ namespace {
 using enum LocalUpdate;
 using enum ClusterUpdate;
 
-constexpr Update kOfMultispin[] = {metropolis, glauber, wolff, swendsen_wang};
-constexpr Update kOfBytespin[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};
-constexpr Update kOfBitlattice[] = {metropolis, glauber};
+constexpr Update kMultispinUpdates[] = {metropolis, glauber, wolff, swendsen_wang};
+constexpr Update kBytespinUpdates[] = {metropolis, glauber, wolff, swendsen_wang, few_cluster};
+constexpr Update kBitlatticeUpdates[] = {metropolis, glauber};
 
 // In the order of EngineKind.
 constexpr std::array<EngineTraits, 3> kEngines{{
     {.kind = EngineKind::multispin,
      .name = "multispin",
      .stored_name = "bundle",
-     .updates = kOfMultispin,
+     .updates = kMultispinUpdates,
      .models = EngineModels::unit_couplings,
      .studies = true,
      .exchanges = true,
@@ -38,7 +38,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
     {.kind = EngineKind::bytespin,
      .name = "bytespin",
      .stored_name = "single",
-     .updates = kOfBytespin,
+     .updates = kBytespinUpdates,
      .models = EngineModels::all,
      .studies = true,
      .exchanges = true,
@@ -48,7 +48,7 @@ constexpr std::array<EngineTraits, 3> kEngines{{
     {.kind = EngineKind::bitlattice,
      .name = "bitlattice",
      .stored_name = "packed",
-     .updates = kOfBitlattice,
+     .updates = kBitlatticeUpdates,
      .models = EngineModels::ferromagnet,
      .studies = false,
      .exchanges = false,
@@ -102,10 +102,10 @@ EngineKind parse_engine(std::string_view word, std::string_view origin) {
 }
 
 Update parse_update(std::string_view word, std::string_view origin) {
-  std::array<std::string_view, std::size(kOfBytespin)> known;
-  std::transform(std::begin(kOfBytespin), std::end(kOfBytespin), known.begin(),
+  std::array<std::string_view, std::size(kBytespinUpdates)> known;
+  std::transform(std::begin(kBytespinUpdates), std::end(kBytespinUpdates), known.begin(),
                  [](Update update) { return to_string(update); });
-  return kOfBytespin[parse_word(word, known, "update", origin)];
+  return kBytespinUpdates[parse_word(word, known, "update", origin)];
 }
 
 std::string to_string(const Updates& updates) {
@@ -230,7 +230,7 @@ bool has_cluster_updates(EngineKind engine) {
   return std::any_of(own.begin(), own.end(), [](Update update) { return !update.local; });
 }
 
-std::span<const Update> all_updates() { return kOfBytespin; }
+std::span<const Update> all_updates() { return kBytespinUpdates; }
 
 std::string local_updates() { return fmt::format("{}", fmt::join(kLocalUpdates, ", ")); }
 

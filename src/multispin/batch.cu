@@ -31,11 +31,11 @@ __global__ void start_group(std::uint32_t* packed, int vec,
       start_word(seed, group, site, hot_replicas);
 }
 
-__device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums, std::uint32_t slot,
-                                    std::uint32_t graph, std::uint32_t kind, std::uint32_t which,
-                                    std::int64_t value) {
+__device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums,
+                                    std::uint32_t measurement, std::uint32_t graph,
+                                    std::uint32_t kind, std::uint32_t which, std::int64_t value) {
   std::byte* const first = sums + layout.place(graph, kind);
-  const std::size_t at = std::size_t{slot} * layout.values(kind) + which;
+  const std::size_t at = std::size_t{measurement} * layout.values(kind) + which;
   if (layout.bytes[kind] == 2) {
     reinterpret_cast<std::int16_t*>(first)[at] = static_cast<std::int16_t>(value);
   } else if (layout.bytes[kind] == 4) {
@@ -45,12 +45,12 @@ __device__ __forceinline__ void put(const SumLayout& layout, std::byte* sums, st
   }
 }
 
-// One value per thread; blockIdx.y is slot and kind, blockIdx.z the graph.
+// One value per thread; blockIdx.y is measurement and kind, blockIdx.z the graph.
 __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units,
                         const std::int64_t* bonds, unsigned long long* counts, std::byte* sums) {
   const std::uint32_t r = blockIdx.x * blockDim.x + threadIdx.x, graph = blockIdx.z;
   if (r >= layout.replicas) return;
-  const std::uint32_t slot = blockIdx.y / layout.kinds, kind = blockIdx.y % layout.kinds;
+  const std::uint32_t measurement = blockIdx.y / layout.kinds, kind = blockIdx.y % layout.kinds;
   unsigned long long& count =
       counts[(std::size_t{blockIdx.y} * layout.graphs + graph) * layout.replicas + r];
   units.bonds = bonds[graph];
@@ -62,13 +62,13 @@ __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units
     if (kind == 1) return;
     unsigned long long& up = (&count)[std::size_t{layout.graphs} * layout.replicas];
     value = units.energy_sum(count, up);
-    put(layout, sums, slot, graph, 1, r, units.magnetisation(up));
+    put(layout, sums, measurement, graph, 1, r, units.magnetisation(up));
     up = 0;
   }
   count = 0;
   const bool of_pair = kind >= layout.pairs_from;
   if (of_pair && r % 2 != 0) return;
-  put(layout, sums, slot, graph, kind, of_pair ? r / 2 : r, value);
+  put(layout, sums, measurement, graph, kind, of_pair ? r / 2 : r, value);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void launch_start_group(std::uint32_t* packed, int vec, const DeviceLattice& lat
 void launch_lay_out(const SumLayout& layout, SumUnits units, const std::int64_t* bonds,
                     unsigned long long* counts, std::byte* sums, cudaStream_t stream) {
   LaunchShape shape = cover(layout.replicas, std::min(layout.replicas, 256u));
-  shape.blocks_y = layout.slots * layout.kinds;
+  shape.blocks_y = layout.measurements * layout.kinds;
   shape.blocks_z = layout.graphs;
   launch(lay_out, shape, stream, layout, units, bonds, counts, sums);
 }

@@ -28,16 +28,16 @@ void launch_start_group(std::uint32_t* packed, int vec, const DeviceLattice& lat
                         std::uint64_t seed, std::uint32_t group, std::uint32_t hot_replicas,
                         cudaStream_t stream);
 
-// The layout of sums of several measurements. Counts, [slots][kinds][graphs * replicas], become
-// sums, [graphs][kinds][slots][replicas], or [replicas / 2] for pairs of replicas. All values of a
-// kind have the same width, the smallest that holds the largest possible value.
+// The layout of sums of several measurements. Counts, [measurements][kinds][graphs * replicas],
+// become sums, [graphs][kinds][measurements][replicas], or [replicas / 2] for pairs of replicas.
+// All values of a kind have the same width, the smallest that holds the largest possible value.
 struct SumLayout {
   static constexpr std::uint32_t kMaxKinds = 10;
   std::uint32_t graphs, replicas;  // replicas of a graph
-  // A slot is one measurement. Kind 0 counts unsatisfied bonds and becomes the sum over bonds, kind
-  // 1 counts spins up and becomes the magnetisation; the others are copied. Those from `pairs_from`
-  // on have a value per pair of replicas: the counts of replicas 2k.
-  std::uint32_t slots, kinds, pairs_from;
+  // Kind 0 counts unsatisfied bonds and becomes the sum over bonds, kind 1 counts spins up and
+  // becomes the magnetisation; the others are copied. Those from `pairs_from` on have a value per
+  // pair of replicas: the counts of replicas 2k.
+  std::uint32_t measurements, kinds, pairs_from;
   std::uint32_t bytes[kMaxKinds];             // width of a value: 2, 4 or 8
   std::uint32_t bytes_before[kMaxKinds + 1];  // bytes per replica of lower kinds
 
@@ -45,7 +45,7 @@ struct SumLayout {
     return kind < pairs_from ? replicas : replicas / 2;
   }
   RW_HD std::size_t place(std::size_t graph, std::size_t kind) const {
-    return (graph * bytes_before[kinds] + bytes_before[kind]) * replicas * slots;
+    return (graph * bytes_before[kinds] + bytes_before[kind]) * replicas * measurements;
   }
   std::size_t bytes_in_all() const { return place(graphs, 0); }
 };

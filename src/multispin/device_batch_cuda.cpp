@@ -51,7 +51,7 @@ void DeviceBatch::check_memory() const {
     const std::uint64_t spins = std::uint64_t{e.word_groups} * e.layout.words * 4;
     const std::uint64_t graph = e.layout.modified_cells * 64 + e.layout.rewired.count * 24 +
                                 e.layout.sites * 4 + e.layout.rows * 32ull;
-    need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.turned.size());
+    need += 2 * spins + graph + 4 * (e.second_sublattice.size() + e.layout.flip_mask.size());
     replicas += e.word_groups * kReplicas;
   }
   if (replicas > kMaxGroups * kReplicas) {
@@ -165,14 +165,14 @@ const CudaGraph* DeviceBatch::captured_chunk(const GraphRange& range, const Sche
                                              std::uint64_t every, std::size_t shelf) {
   const std::uint64_t sweeps = graphs_->residence(range).vec > 0 ? 1 : schedule.local;
   const std::uint64_t cycle = sweeps + cluster_launches(schedule);
-  const std::uint64_t most = kMaxQueued / (sums_->slots() - 1) - 4;
+  const std::uint64_t most = kMaxQueued / (sums_->measurements() - 1) - 4;
   if (every > most || cycle > most / every) return nullptr;
   const Captured what{range, schedule.local, schedule.cluster, schedule.houdayer, every, shelf + 1};
   return &captured_as(what, [&] {
     std::uint32_t step = 0;
-    for (std::size_t slot = 1; slot < sums_->slots(); ++slot) {
+    for (std::size_t measurement = 1; measurement < sums_->measurements(); ++measurement) {
       step = queue_steps(range, step, schedule, static_cast<std::uint32_t>(every));
-      queue_measurement(range, slot, shelf);
+      queue_measurement(range, measurement, shelf);
     }
     launch_add_steps(step_.data(), step, stream());
   });
@@ -247,19 +247,21 @@ void DeviceBatch::make_room_for_sums() {
 }
 
 void DeviceBatch::queue_counts(const GraphRange& range, const std::uint32_t* words,
-                               std::size_t slot, std::size_t shelf, bool with_signs) {
+                               std::size_t measurement, std::size_t shelf, bool with_signs) {
   const std::size_t first = range.first * graphs_->replicas();
-  graphs_->measure(range, words, sums_->counts(shelf, slot, MeasuredSums::kBondSum) + first,
-                   sums_->counts(shelf, slot, MeasuredSums::kMagnetisation) + first, stream(),
-                   with_signs);
+  graphs_->measure(range, words, sums_->counts(shelf, measurement, MeasuredSums::kBondSum) + first,
+                   sums_->counts(shelf, measurement, MeasuredSums::kMagnetisation) + first,
+                   stream(), with_signs);
 }
 
-void DeviceBatch::queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf) {
-  queue_counts(range, spins_.data(), slot, shelf, true);
-  queue_clusters(range, slot, shelf);
+void DeviceBatch::queue_measurement(const GraphRange& range, std::size_t measurement,
+                                    std::size_t shelf) {
+  queue_counts(range, spins_.data(), measurement, shelf, true);
+  queue_clusters(range, measurement, shelf);
 }
 
-void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf) {
+void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t measurement,
+                                 std::size_t shelf) {
   if (!wolff_ && !swendsen_wang_) return;
   const std::size_t per_graph = std::size_t{graphs_->word_groups()} * kReplicas;
   const std::size_t first = range.first * per_graph, bytes = range.count * per_graph * 8;
@@ -267,7 +269,7 @@ void DeviceBatch::queue_clusters(const GraphRange& range, std::size_t slot, std:
       swendsen_wang_ ? swendsen_wang_->sums() : wolff_->flipped();
   const auto close = [&](std::size_t kind, std::size_t count) {
     unsigned long long* from = sums.data() + kind * replicas_ + first;
-    check_cuda(cudaMemcpyAsync(sums_->counts(shelf, slot, 2 + kind) + first, from, count,
+    check_cuda(cudaMemcpyAsync(sums_->counts(shelf, measurement, 2 + kind) + first, from, count,
                                cudaMemcpyDeviceToDevice, stream()),
                "copying cluster sums");
     check_cuda(cudaMemsetAsync(from, 0, count, stream()), "clearing");
@@ -304,7 +306,7 @@ void DeviceBatch::measure_products(const GraphRange& range) { measure_changed(ra
 void DeviceBatch::measure_masked(const GraphRange& range, Mask mask) {
   device_.use();
   const auto mask_of = [&](const EngineView& e) -> const std::vector<std::uint32_t>& {
-    return mask == Mask::spins ? e.layout.turned : e.second_sublattice;
+    return mask == Mask::spins ? e.layout.flip_mask : e.second_sublattice;
   };
   const bool has_masks = !mask_of(engines_.front()).empty();  // else the colours are sublattices
   DeviceBuffer<std::uint32_t>& on_device = masks_[static_cast<std::size_t>(mask)];
@@ -342,21 +344,22 @@ MeasuredSums::Sums DeviceBatch::fetch(std::uint64_t updates, bool energies) {
 }
 
 void DeviceBatch::sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
-                         std::uint64_t every, std::size_t slots, std::size_t shelf, bool again) {
+                         std::uint64_t every, std::size_t measurements, std::size_t shelf,
+                         bool again) {
   const auto steps = static_cast<std::uint32_t>(schedule.steps_per_cycle() * every);
-  for (std::size_t slot = 0; slot < slots; ++slot) {
+  for (std::size_t measurement = 0; measurement < measurements; ++measurement) {
     run(range, step, schedule, every);
     step += steps;
     make_room_for_sums();
-    if (slot == 0) sums_->begin_one(shelf);
-    queue_measurement(range, slot, shelf);
-    if (slot == 0) sums_->end_one(shelf);
-    if (slot > 0 || !again || slots < sums_->slots()) continue;
+    if (measurement == 0) sums_->begin_one(shelf);
+    queue_measurement(range, measurement, shelf);
+    if (measurement == 0) sums_->end_one(shelf);
+    if (measurement > 0 || !again || measurements < sums_->measurements()) continue;
     const CudaGraph* rest = captured_chunk(range, schedule, every, shelf);
     if (rest == nullptr) continue;
-    count_clusters(range, schedule.cluster * every * (slots - 1));
+    count_clusters(range, schedule.cluster * every * (measurements - 1));
     rest->launch(stream());
-    *next_step_ += steps * static_cast<std::uint32_t>(slots - 1);
+    *next_step_ += steps * static_cast<std::uint32_t>(measurements - 1);
     return;
   }
 }

@@ -51,7 +51,7 @@ class DeviceBatch {
   void run(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
            std::uint64_t cycles);
 
-  // The sums of measurements; those below are queued in the first slot of the first shelf.
+  // The sums of measurements; those below are the first measurement of the first shelf.
   MeasuredSums& sums() {
     device_.use();
     return *sums_;
@@ -62,7 +62,7 @@ class DeviceBatch {
   // taken as 1. For replica 2k the sum over bonds is then their link overlap, and the magnetisation
   // is minus their overlap.
   void measure_products(const GraphRange& range);
-  // Queues a measurement of the words XORed with a mask. Mask `spins`: Layout::turned, which
+  // Queues a measurement of the words XORed with a mask. Mask `spins`: Layout::flip_mask, which
   // converts words to spins; the magnetisation is that of the spins. Mask `staggered`: the second
   // sublattice; the magnetisation is the staggered one (EngineSpec::staggered).
   enum class Mask { spins, staggered };
@@ -72,10 +72,10 @@ class DeviceBatch {
   // Waits for these measurements and returns their sums (MeasuredSums::end()).
   MeasuredSums::Sums fetch(std::uint64_t updates, bool energies = true);
 
-  // Queues `every` cycles of a range of graphs and a measurement, `slots` times, beginning at step
-  // `step`, within a chunk of sums(). `again`: more chunks with the same arguments follow.
+  // Queues `every` cycles of a range of graphs and a measurement, `measurements` times, beginning
+  // at step `step`, within a chunk of sums(). `again`: more chunks with the same arguments follow.
   void sample(const GraphRange& range, std::uint32_t step, const Schedule& schedule,
-              std::uint64_t every, std::size_t slots, std::size_t shelf, bool again);
+              std::uint64_t every, std::size_t measurements, std::size_t shelf, bool again);
   // Number of sites that Wolff updates flipped in one graph of a chunk. Call it once per graph.
   std::uint64_t take_flipped(std::size_t graph, const MeasuredSums::Sums& sums);
   void end_chunks();  // call it after the last chunk
@@ -133,12 +133,12 @@ class DeviceBatch {
   }
   // Number of cluster updates of a cycle that are captured in one CUDA graph.
   std::uint32_t updates_together(std::uint32_t updates) const;
-  void queue_measurement(const GraphRange& range, std::size_t slot, std::size_t shelf);
+  void queue_measurement(const GraphRange& range, std::size_t measurement, std::size_t shelf);
   // Queues a measurement of words of the whole batch.
-  void queue_counts(const GraphRange& range, const std::uint32_t* words, std::size_t slot,
+  void queue_counts(const GraphRange& range, const std::uint32_t* words, std::size_t measurement,
                     std::size_t shelf, bool with_signs);
   void measure_changed(const GraphRange& range, DeviceChange change);
-  void queue_clusters(const GraphRange& range, std::size_t slot, std::size_t shelf);
+  void queue_clusters(const GraphRange& range, std::size_t measurement, std::size_t shelf);
   // Allocates memory for the current kinds of sums.
   void make_room_for_sums();
   std::size_t kinds() const {

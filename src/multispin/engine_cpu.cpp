@@ -104,7 +104,7 @@ class CpuEngine final : public MultispinEngine {
         up;  // [T * R]; of products only even replicas count
     // Up spins when the second sublattice is inverted; empty if not needed.
     std::vector<unsigned long long> staggered_up;
-    // Spins that are up if the words contain inverted spins (Layout::turned); otherwise empty,
+    // Spins that are up if the words contain inverted spins (Layout::flip_mask); otherwise empty,
     // because `up` counts them.
     std::vector<unsigned long long> spins_up;
   };
@@ -154,7 +154,7 @@ class CpuEngine final : public MultispinEngine {
                   {},
                   {}};
     if (staggered) counts.staggered_up.resize(replicas_);
-    if (what == Count::spins && !layout_.turned.empty()) counts.spins_up.resize(replicas_);
+    if (what == Count::spins && !layout_.flip_mask.empty()) counts.spins_up.resize(replicas_);
 #pragma omp parallel for schedule(dynamic) num_threads(threads_now(options_, threads_))
     for (std::uint32_t b = 0; b < word_groups_; ++b) {
       unsigned long long* unsatisfied = counts.unsatisfied.data() + std::size_t{b} * kReplicas;
@@ -162,7 +162,7 @@ class CpuEngine final : public MultispinEngine {
       if (what == Count::spins) {
         count_group(words_[b], layout_.has_signs, unsatisfied, up);
         if (!counts.spins_up.empty()) {
-          count_turned(words_[b], layout_.turned,
+          count_masked(words_[b], layout_.flip_mask,
                        counts.spins_up.data() + std::size_t{b} * kReplicas);
         }
         if (staggered) {
@@ -358,7 +358,7 @@ class CpuEngine final : public MultispinEngine {
   }
 
   void count_staggered(const Words& words, unsigned long long* ups) const {
-    if (!second_sublattice_.empty()) return count_turned(words, second_sublattice_, ups);
+    if (!second_sublattice_.empty()) return count_masked(words, second_sublattice_, ups);
     ReplicaSums first{}, second{};
     const std::uint64_t half = layout_.sites / 2;
     count_bits(words.data(), layout_.colour_base[0], layout_.colour_base[0] + half, first);
@@ -367,13 +367,13 @@ class CpuEngine final : public MultispinEngine {
   }
 
   // Counts the set bits of the words of all sites, XOR a mask of slots.
-  void count_turned(const Words& words, const std::vector<std::uint32_t>& mask,
+  void count_masked(const Words& words, const std::vector<std::uint32_t>& mask,
                     unsigned long long* ups) const {
-    Words turned(layout_.words);
-    for (std::size_t slot = 0; slot < turned.size(); ++slot)
-      turned[slot] = words[slot] ^ mask[slot];
+    Words masked(layout_.words);
+    for (std::size_t slot = 0; slot < masked.size(); ++slot)
+      masked[slot] = words[slot] ^ mask[slot];
     ReplicaSums sums{};
-    count_sites(turned, sums);
+    count_sites(masked, sums);
     std::copy(sums.begin(), sums.end(), ups);
   }
 

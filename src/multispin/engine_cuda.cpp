@@ -33,7 +33,7 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
   }
 
   void start() {
-    if (layout_.turned.empty()) return batch_->start(member_, hot_replicas());
+    if (layout_.flip_mask.empty()) return batch_->start(member_, hot_replicas());
     for (std::uint32_t group = 0; group < word_groups_; ++group) {
       write_words(group, start_words(group));
     }
@@ -69,9 +69,9 @@ class CudaEngine final : public MultispinEngine, public HasDeviceSpins {
     batch_->exchange().send();
   }
 
-  // Throws Error(usage) if the words on the device contain inverted spins (Layout::turned).
+  // Throws Error(usage) if the words on the device contain inverted spins (Layout::flip_mask).
   void check_device_spins() const {
-    if (layout_.turned.empty()) return;
+    if (layout_.flip_mask.empty()) return;
     throw Error(ExitCode::usage,
                 "the multispin engine does not give spins on the device with fields of random sign "
                 "(use the bytespin engine, or spins on the host)");
@@ -211,7 +211,7 @@ void CudaEngine::measure_all(Members members, const F& take) {
     e.move_cluster_sums(all[k]);
   }
   const CudaEngine& one = *members.front();
-  if (!one.layout_.turned.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
+  if (!one.layout_.flip_mask.empty()) measure_masked(members, DeviceBatch::Mask::spins, all);
   if (one.spec_.staggered) measure_masked(members, DeviceBatch::Mask::staggered, all);
   if (one.has_overlaps()) measure_overlaps(members, all);
   const double seconds = (now() - start) / static_cast<double>(members.size());
@@ -303,29 +303,31 @@ void CudaEngine::sample_chunks(Members members, const Schedule& schedule, std::u
   const std::vector<Run> runs = runs_of(members);
   const std::uint64_t steps = schedule.steps_per_cycle() * every,
                       updates = schedule.cluster * every;
-  const std::size_t most = batch.sums().slots(), chunks = (count + most - 1) / most;
-  const auto slots_of = [&](std::size_t chunk) { return std::min(count - chunk * most, most); };
+  const std::size_t most = batch.sums().measurements(), chunks = (count + most - 1) / most;
+  const auto measurements_of = [&](std::size_t chunk) {
+    return std::min(count - chunk * most, most);
+  };
   const auto queue = [&](std::size_t chunk) {
-    const std::size_t slots = slots_of(chunk), shelf = chunk % 2;
+    const std::size_t measurements = measurements_of(chunk), shelf = chunk % 2;
     const auto ahead = static_cast<std::uint32_t>(chunk * most * steps);
     batch.sums().begin(shelf);
     for (const Run& run : runs) {
-      batch.sample(run.range, run.step + ahead, schedule, every, slots, shelf, chunks > 4);
+      batch.sample(run.range, run.step + ahead, schedule, every, measurements, shelf, chunks > 4);
     }
-    batch.sums().end(shelf, slots, updates, true);
+    batch.sums().end(shelf, measurements, updates, true);
   };
   double updating = 0;
   queue(0);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     if (chunk + 1 < chunks) queue(chunk + 1);
-    const std::size_t slots = slots_of(chunk);
+    const std::size_t measurements = measurements_of(chunk);
     const MeasuredSums::Sums sums = batch.sums().take(chunk % 2);
-    updating +=
-        std::max(0.0, batch.sums().chunk_seconds(chunk % 2) -
-                          batch.sums().measure_seconds(chunk % 2) * static_cast<double>(slots));
+    updating += std::max(
+        0.0, batch.sums().chunk_seconds(chunk % 2) -
+                 batch.sums().measure_seconds(chunk % 2) * static_cast<double>(measurements));
     for (std::size_t k = 0; k < members.size(); ++k) {
       CudaEngine& e = *members[k];
-      e.count(schedule, every * slots, batch.take_flipped(e.member_, sums));
+      e.count(schedule, every * measurements, batch.take_flipped(e.member_, sums));
       e.cluster_updates_ = 0;  // reported with this measurement
       sink(k, e.samples(sums, updates));
     }
@@ -344,7 +346,7 @@ Samples CudaEngine::samples(const MeasuredSums::Sums& sums, std::uint64_t update
     list = sums.values<T>(member_, kind);
   };
   Samples some;
-  some.count = sums.layout.slots;
+  some.count = sums.layout.measurements;
   some.cluster_updates = updates;
   take(some.bond_sum, MeasuredSums::kBondSum);
   take(some.magnetisation, MeasuredSums::kMagnetisation);

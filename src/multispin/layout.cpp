@@ -14,24 +14,25 @@
 namespace rewise::multispin {
 namespace {
 
-// The signs of couplings as the words need them: with Layout::turned, relative to inverted spins.
+// The signs of couplings as the words need them: with Layout::flip_mask, relative to inverted
+// spins.
 class Signs {
  public:
   Signs(const Model& model, const Graph& graph) : couplings_(model, graph) {
     if (model.interactions.random_field == RandomField::none) return;
-    turned_.resize(graph.sites());
-    for (Site site = 0; site < graph.sites(); ++site) turned_[site] = couplings_.field(site) < 0;
+    flipped_.resize(graph.sites());
+    for (Site site = 0; site < graph.sites(); ++site) flipped_[site] = couplings_.field(site) < 0;
   }
   // `a`, `b`: the ends of the bond, in its graph or before it was moved.
   bool is_negative(Bond bond, Site a, Site b) const {
     const bool negative = couplings_.coupling(bond) < 0;
-    return turned_.empty() ? negative : negative != (turned_[a] != turned_[b]);
+    return flipped_.empty() ? negative : negative != (flipped_[a] != flipped_[b]);
   }
-  const std::vector<bool>& turned() const { return turned_; }
+  const std::vector<bool>& flipped() const { return flipped_; }
 
  private:
   const Couplings couplings_;
-  std::vector<bool> turned_;  // sites of field -h; empty if there are none
+  std::vector<bool> flipped_;  // sites of field -h; empty if there are none
 };
 
 std::uint32_t round_up(std::uint64_t n) {
@@ -212,10 +213,10 @@ Layout::Layout(const Graph& graph, const Model& model, bool every)
   if (!without_field.is_ferromagnet()) couplings.emplace(model, graph);
   has_signs = couplings.has_value();
   const Signs* const signs = couplings ? &*couplings : nullptr;
-  if (has_signs && !signs->turned().empty()) {
-    turned.assign(words, 0);
+  if (has_signs && !signs->flipped().empty()) {
+    flip_mask.assign(words, 0);
     for_each_slot(0, sites,
-                  [&](Site site, Slot at) { turned[at] = signs->turned()[site] ? ~0u : 0; });
+                  [&](Site site, Slot at) { flip_mask[at] = signs->flipped()[site] ? ~0u : 0; });
   }
   if (signs != nullptr && lattice.dim > 0) lay_signs(*this, graph, *signs);
   group_modified(*this, graph, signs);

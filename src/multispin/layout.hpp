@@ -83,10 +83,10 @@ struct Layout {
   bool has_signs = false;  // whether couplings may be -1
 
   // [words] ~0 where the word holds the opposite spins, else 0; empty without random fields.
-  std::vector<std::uint32_t> turned;
+  std::vector<std::uint32_t> flip_mask;
   // Converts the word of a slot to spins, or spins to the word.
-  std::uint32_t turn(Slot slot, std::uint32_t word) const {
-    return turned.empty() ? word : word ^ turned[slot];
+  std::uint32_t apply_flip_mask(Slot slot, std::uint32_t word) const {
+    return flip_mask.empty() ? word : word ^ flip_mask[slot];
   }
 
   Slot slot(Site site) const { return slot(site, lattice.dim == 0 ? 0 : lattice.colour(site)); }

@@ -10,11 +10,11 @@
 namespace rewise::multispin {
 namespace {
 
-// Limits of the number of slots of a shelf, which is kManySums / replicas.
-constexpr std::size_t kMinSlots = 16, kMaxSlots = 64, kManySums = 1 << 19;
+// Limits of the number of measurements of a shelf, which is kManySums / replicas.
+constexpr std::size_t kMinMeasurements = 16, kMaxMeasurements = 64, kManySums = 1 << 19;
 
-std::size_t slots_for(std::uint64_t replicas) {
-  return std::clamp<std::size_t>(kManySums / replicas, kMinSlots, kMaxSlots);
+std::size_t measurements_for(std::uint64_t replicas) {
+  return std::clamp<std::size_t>(kManySums / replicas, kMinMeasurements, kMaxMeasurements);
 }
 
 // Page-locked memory for sums. Never destroyed, because the driver may have ended before static
@@ -27,7 +27,7 @@ PinnedStock& pinned_stock() {
 }  // namespace
 
 std::uint64_t MeasuredSums::bytes(std::uint64_t replicas) {
-  return replicas * 2 * slots_for(replicas) * SumLayout::kMaxKinds * 16;
+  return replicas * 2 * measurements_for(replicas) * SumLayout::kMaxKinds * 16;
 }
 
 MeasuredSums::MeasuredSums(std::span<const EngineView> engines, const DeviceGraphs& graphs,
@@ -36,7 +36,7 @@ MeasuredSums::MeasuredSums(std::span<const EngineView> engines, const DeviceGrap
       graphs_(graphs),
       stream_(stream),
       replicas_(graphs.graphs() * graphs.replicas()),
-      slots_(slots_for(replicas_)) {
+      measurements_(measurements_for(replicas_)) {
   std::vector<std::int64_t> bonds;
   for (const EngineView& e : engines) bonds.push_back(static_cast<std::int64_t>(e.graph.bonds()));
   most_bonds_ = *std::max_element(bonds.begin(), bonds.end());
@@ -54,16 +54,17 @@ bool MeasuredSums::make_room(std::size_t kinds) {
   check_cuda(cudaStreamSynchronize(stream_), "waiting for measurements");
   kinds_ = kinds;
   for (Shelf& shelf : shelves_) {
-    shelf.counts = DeviceBuffer<unsigned long long>(slots_ * kinds_ * replicas_);
+    shelf.counts = DeviceBuffer<unsigned long long>(measurements_ * kinds_ * replicas_);
     shelf.counts.clear(stream_);
   }
   return true;
 }
 
-void MeasuredSums::end(std::size_t shelf, std::size_t slots, std::uint64_t updates, bool energies) {
+void MeasuredSums::end(std::size_t shelf, std::size_t measurements, std::uint64_t updates,
+                       bool energies) {
   Shelf& on = shelves_[shelf];
   on.ended.record(stream_);
-  on.layout = layout(slots, updates);
+  on.layout = layout(measurements, updates);
   const std::size_t bytes = on.layout.bytes_in_all();
   if (on.sums.size() < bytes) {
     const PooledMemory pooled;
@@ -82,7 +83,7 @@ void MeasuredSums::end(std::size_t shelf, std::size_t slots, std::uint64_t updat
 }
 
 // The width of a kind is that of its largest possible value.
-SumLayout MeasuredSums::layout(std::size_t slots, std::uint64_t updates) const {
+SumLayout MeasuredSums::layout(std::size_t measurements, std::uint64_t updates) const {
   const auto at_most = [](double most) {
     return narrow_bytes<std::uint64_t>(
         0, most < 1.8e19 ? static_cast<std::uint64_t>(most * (1 + 1e-9)) : UINT64_MAX);
@@ -98,7 +99,7 @@ SumLayout MeasuredSums::layout(std::size_t slots, std::uint64_t updates) const {
       units.unit * most_bonds_ + std::abs(units.field) * static_cast<std::int64_t>(graphs_.sites());
   SumLayout sums{graphs_.graphs(),
                  graphs_.replicas(),
-                 static_cast<std::uint32_t>(slots),
+                 static_cast<std::uint32_t>(measurements),
                  static_cast<std::uint32_t>(kinds_),
                  kPairSize,
                  {either_sign(most_energy), either_sign(static_cast<std::int64_t>(graphs_.sites())),

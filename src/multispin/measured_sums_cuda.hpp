@@ -1,6 +1,6 @@
-// The sums of measurements of a batch. Kernels count into the slots of a shelf, one slot per
-// measurement; the device turns the counts of all slots into sums, and one copy fetches them. There
-// are two shelves: the device fills one while the host reads the other.
+// The sums of measurements of a batch. A shelf has the counts of several measurements, into
+// which kernels count; the device converts them into sums, and one copy fetches these. There are
+// two shelves: the device fills one while the host reads the other.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ class MeasuredSums {
     template <class T>
     NarrowSpan<T> values(std::size_t graph, Kind kind) const {
       if (kind >= layout.kinds) return {};
-      return {data + layout.place(graph, kind), std::size_t{layout.slots} * layout.values(kind),
-              layout.bytes[kind]};
+      return {data + layout.place(graph, kind),
+              std::size_t{layout.measurements} * layout.values(kind), layout.bytes[kind]};
     }
   };
 
@@ -56,7 +56,7 @@ class MeasuredSums {
 
   // Bytes of the counts of a batch.
   static std::uint64_t bytes(std::uint64_t replicas);
-  std::size_t slots() const { return slots_; }                 // of a shelf
+  std::size_t measurements() const { return measurements_; }   // of a shelf
   const std::int64_t* bonds() const { return bonds_.data(); }  // [graphs] on the device
 
   // Makes room for `kinds` kinds. Returns whether the counts have new addresses.
@@ -64,15 +64,15 @@ class MeasuredSums {
   // Lets the next make_room() choose a smaller number of kinds.
   void forget_kinds() { kinds_ = 0; }
   // The counts of a kind, [replicas of the batch], to which kernels add.
-  unsigned long long* counts(std::size_t shelf, std::size_t slot, std::size_t kind) {
-    return shelves_[shelf].counts.data() + (slot * kinds_ + kind) * replicas_;
+  unsigned long long* counts(std::size_t shelf, std::size_t measurement, std::size_t kind) {
+    return shelves_[shelf].counts.data() + (measurement * kinds_ + kind) * replicas_;
   }
 
   // A chunk of measurements in a shelf: begin(), kernels that count, end(), which queues the sums,
   // and take(), which waits for them. `updates`: number of cluster updates before each measurement.
   // `energies`: in a field, kBondSum is minus the energy; else always the sum over bonds.
   void begin(std::size_t shelf) { shelves_[shelf].begun.record(stream_); }
-  void end(std::size_t shelf, std::size_t slots, std::uint64_t updates, bool energies);
+  void end(std::size_t shelf, std::size_t measurements, std::uint64_t updates, bool energies);
   Sums take(std::size_t shelf) const;
   // Enclose one measurement of a chunk.
   void begin_one(std::size_t shelf) { shelves_[shelf].measuring.record(stream_); }
@@ -86,10 +86,10 @@ class MeasuredSums {
   }
 
  private:
-  SumLayout layout(std::size_t slots, std::uint64_t updates) const;
+  SumLayout layout(std::size_t measurements, std::uint64_t updates) const;
 
   struct Shelf {
-    DeviceBuffer<unsigned long long> counts;  // [slots_][kinds_][replicas_]
+    DeviceBuffer<unsigned long long> counts;  // [measurements_][kinds_][replicas_]
     SumLayout layout{};
     DeviceBuffer<std::byte> sums;
     PinnedBuffer<std::byte> fetched;  // copy of `sums` on the host; may be larger
@@ -99,7 +99,7 @@ class MeasuredSums {
   const DeviceGraphs& graphs_;
   const cudaStream_t stream_;
   const std::size_t replicas_;  // of the whole batch
-  const std::size_t slots_;
+  const std::size_t measurements_;
   std::size_t kinds_ = 0;
   DeviceBuffer<std::int64_t> bonds_;  // [graphs]
   std::int64_t most_bonds_ = 0;       // largest number of bonds of a graph

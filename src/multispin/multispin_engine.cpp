@@ -51,11 +51,11 @@ MultispinEngine::MultispinEngine(const Graph& graph, const EngineSpec& spec, boo
       positions_(word_groups_),
       exchange_(spec) {
   make_weighted_sums();
-  if (spec.staggered && (layout_.lattice.dim == 0 || !layout_.turned.empty())) {
+  if (spec.staggered && (layout_.lattice.dim == 0 || !layout_.flip_mask.empty())) {
     const std::vector<std::uint8_t> sublattice = graph.sublattices();
     second_sublattice_.assign(layout_.words, 0);
     layout_.for_each_slot(0, layout_.sites, [&](Site site, Slot slot) {
-      second_sublattice_[slot] = layout_.turn(slot, sublattice[site] != 0 ? ~0u : 0);
+      second_sublattice_[slot] = layout_.apply_flip_mask(slot, sublattice[site] != 0 ? ~0u : 0);
     });
   }
   for (const double beta : spec.betas) {
@@ -105,7 +105,7 @@ MultispinEngine::Words MultispinEngine::start_words(std::uint32_t word_group) co
   const std::uint32_t hot = hot_replicas();
   Words words(layout_.words, 0);
   layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
-    words[slot] = layout_.turn(slot, start_word(spec_.seed, word_group, site, hot));
+    words[slot] = layout_.apply_flip_mask(slot, start_word(spec_.seed, word_group, site, hot));
   });
   return words;
 }
@@ -115,7 +115,7 @@ std::vector<std::uint32_t> MultispinEngine::words() const {
   for (std::uint32_t group = 0; group < word_groups_; ++group) {
     read_words(group, words);
     layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
-      all[group * graph_.sites() + site] = layout_.turn(slot, words[slot]);
+      all[group * graph_.sites() + site] = layout_.apply_flip_mask(slot, words[slot]);
     });
   }
   return all;
@@ -125,7 +125,7 @@ void MultispinEngine::read_part(std::size_t word_group, std::span<std::uint8_t> 
   Words words;
   read_words(static_cast<std::uint32_t>(word_group), words);
   layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
-    const std::uint32_t spins = layout_.turn(slot, words[slot]);
+    const std::uint32_t spins = layout_.apply_flip_mask(slot, words[slot]);
     std::memcpy(out.data() + std::size_t{site} * 4, &spins, 4);
   });
 }
@@ -134,7 +134,7 @@ void MultispinEngine::write_part(std::size_t word_group, Bytes spins) {
   Words words(layout_.words, 0);
   layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
     std::memcpy(&words[slot], spins.data() + std::size_t{site} * 4, 4);
-    words[slot] = layout_.turn(slot, words[slot]);
+    words[slot] = layout_.apply_flip_mask(slot, words[slot]);
   });
   write_words(static_cast<std::uint32_t>(word_group), words);
 }
@@ -143,7 +143,7 @@ void MultispinEngine::read_replica(std::size_t replica, std::span<std::uint8_t> 
   Words words;
   read_words(static_cast<std::uint32_t>(replica / kReplicas), words);
   layout_.for_each_slot(0, graph_.sites(), [&](Site site, Slot slot) {
-    const std::uint32_t spins = layout_.turn(slot, words[slot]);
+    const std::uint32_t spins = layout_.apply_flip_mask(slot, words[slot]);
     out[site] = static_cast<std::uint8_t>(spins >> replica % kReplicas & 1u);
   });
 }

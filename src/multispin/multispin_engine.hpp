@@ -81,8 +81,8 @@ class MultispinEngine : public EngineBase {
   std::vector<StepPosition> positions_;                       // [word groups]
   mutable ReplicaExchange exchange_;
   // [slots] For staggered magnetisations: XOR mask that inverts the spins of the second sublattice
-  // and undoes Layout::turned. Empty without EngineSpec::staggered, and if the sublattices are the
-  // colours of the layout and Layout::turned is empty.
+  // and undoes Layout::flip_mask. Empty without EngineSpec::staggered, and if the sublattices are
+  // the colours of the layout and Layout::flip_mask is empty.
   std::vector<std::uint32_t> second_sublattice_;
   // Sums of Swendsen-Wang updates since the last measurement. [T * R] sum n w and sum w^2; empty on
   // a graph without weights w.

@@ -18,12 +18,12 @@ struct ThreadTeam {
     }
   }
   // The contiguous range of `count` items that belongs to this member.
-  std::pair<std::uint32_t, std::uint32_t> part(std::uint32_t count) const {
-    const auto share = [&](int k) {
+  std::pair<std::uint32_t, std::uint32_t> own_range(std::uint32_t count) const {
+    const auto first_of = [&](int k) {
       return static_cast<std::uint32_t>(std::uint64_t{count} * static_cast<unsigned>(k) /
                                         static_cast<unsigned>(size));
     };
-    return {share(member), share(member + 1)};
+    return {first_of(member), first_of(member + 1)};
   }
 
   // Whether the team stops here. The result is the same for all members, because no member can set

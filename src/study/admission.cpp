@@ -32,18 +32,18 @@ AdmissionControl::Plan AdmissionControl::plan(const std::vector<PlannedTask>& ta
   const PlannedTask& largest = *std::ranges::max_element(
       tasks, {}, [&](const PlannedTask& task) { return need_of(task, 1).of_process(); });
   Plan plan;
-  plan.slots = std::min(on_cpu_ ? static_cast<std::size_t>(threads_) : lanes * devices_.size(),
-                        tasks.size());
-  for (;; --plan.slots) {
+  plan.max_groups = std::min(on_cpu_ ? static_cast<std::size_t>(threads_) : lanes * devices_.size(),
+                             tasks.size());
+  for (;; --plan.max_groups) {
     try {
-      plan.line = check_memory(need_of(largest, plan.slots), plan.slots);
+      plan.line = check_memory(need_of(largest, plan.max_groups), plan.max_groups);
       break;
     } catch (const Error&) {
-      if (plan.slots == 1) throw;
+      if (plan.max_groups == 1) throw;
     }
   }
-  plan.task_bytes = need_of(largest, plan.slots).of_task();
-  const std::size_t share = (tasks.size() + plan.slots - 1) / plan.slots;
+  plan.task_bytes = need_of(largest, plan.max_groups).of_task();
+  const std::size_t share = (tasks.size() + plan.max_groups - 1) / plan.max_groups;
   plan.group_bytes =
       plan.task_bytes *
       static_cast<double>(on_cpu_ ? 1 : std::min(group_size(largest.spec).max_tasks, share));

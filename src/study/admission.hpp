@@ -30,7 +30,7 @@ class AdmissionControl {
   // Limits for a list of tasks. `line` is a memory report for the user, or "". Throws Error(device)
   // if a single task does not fit.
   struct Plan {
-    std::size_t slots = 1;  // groups that may exist at a time
+    std::size_t max_groups = 1;  // that may exist at a time
     double task_bytes = 0, group_bytes = 0;
     std::string line = {};
   };

@@ -105,7 +105,7 @@ struct Executor::List {
   std::size_t lanes = 1;             // groups that run on a device at once
   AdmissionControl::Plan plan;
   double left = 0;                // expected seconds of waiting tasks
-  double share = 0;               // expected seconds of all tasks, divided by the number of slots
+  double share = 0;               // expected seconds of all tasks, divided by plan.max_groups
   std::size_t missing;            // results
   std::size_t computed = 0;       // tasks without a result file before
   std::set<std::size_t> written;  // tasks whose file was written before the result was passed on
@@ -129,13 +129,13 @@ std::vector<std::size_t> Executor::List::take_group(bool on_cpu, std::size_t dev
   ++first_groups;
   if (shortest) std::ranges::reverse(pending);
   const PlannedTask& first = tasks[pending.back()];
-  // A group has at most the seconds of a slot's share of all work and of a device's share of the
-  // remaining work. It has at most half of the tasks that remain per slot, so that the first files
-  // are written while the last tasks are measured. If series are small, size.min_tasks overrides
-  // this.
+  // A group has at most the seconds of `share` and of a device's share of the remaining work. It
+  // has at most half of the tasks that remain for each of plan.max_groups groups, so that the first
+  // files are written while the last tasks are measured. If series are small, size.min_tasks
+  // overrides this.
   const double most_seconds = std::min(share, left / static_cast<double>(devices)) * (1 - 1e-9);
   const GroupSize size = group_size(first.spec);
-  const std::size_t half = (pending.size() + 2 * plan.slots - 1) / (2 * plan.slots);
+  const std::size_t half = (pending.size() + 2 * plan.max_groups - 1) / (2 * plan.max_groups);
   const std::size_t most = on_cpu ? 1 : std::clamp(half, size.min_tasks, size.max_tasks);
   std::vector<std::size_t> group;
   double seconds = 0;
@@ -218,7 +218,7 @@ std::size_t Executor::run(std::vector<PlannedTask> tasks, const StopToken& stop,
   lock.lock();
   std::erase_if(list->pending, [&](std::size_t k) { return found[k] != 0; });
   for (const std::size_t k : list->pending) list->left += list->tasks[k].seconds;
-  list->share = list->left / static_cast<double>(list->plan.slots);
+  list->share = list->left / static_cast<double>(list->plan.max_groups);
   lists_.splice(lists_.end(), node);
   const auto over = [&] { return list->is_done() || list->interrupted || failed_; };
   if (!over()) start_worker();
@@ -379,7 +379,7 @@ bool Executor::may_prepare(const List& list) {
     for (const ListPtr& other : lists_) claimed += other->preparing;
     if (claimed >= threads) return false;
     if (admission_.groups() >= kGroupsPerThread * threads) return false;
-  } else if (list.ready + list.preparing >= list.plan.slots) {
+  } else if (list.ready + list.preparing >= list.plan.max_groups) {
     return false;
   }
   return admission_.host_fits(list.plan.group_bytes);
@@ -439,8 +439,8 @@ void Executor::prepare(Action& action) {
   if (jobs.empty()) return;
   TaskRunOptions run;
   run.engine.device = devices_.front();
-  const int slots = static_cast<int>(list->plan.slots);
-  const int most = on_cpu_ ? admission_.threads() : std::max(1, admission_.threads() / slots);
+  const int max_groups = static_cast<int>(list->plan.max_groups);
+  const int most = on_cpu_ ? admission_.threads() : std::max(1, admission_.threads() / max_groups);
   run.engine.threads = useful_threads(jobs.front().spec, most);
   if (on_cpu_) run.engine.threads_now = &admission_.threads_each();
   run.stop = list->stop;

@@ -59,28 +59,28 @@ class Reference {
   const std::vector<RewiredBond>& bonds() const { return bonds_; }
 
   void local(const DrawKey& key, double beta) {
-    const SiteSlots slots = SiteSlots::make(graph_.lattice());
+    const SiteDrawIndex indices = SiteDrawIndex::make(graph_.lattice());
     for (int colour = 0; colour < graph_.colours(); ++colour) {
       for (Site site = 0; site < graph_.sites(); ++site) {
         if (graph_.colour(site) != colour) continue;
         int h = 0;
         for (const Link& link : links_[site]) h += spins[link.to] ? 1 : -1;
-        const std::uint64_t slot = slots.slot(site, colour);
+        const std::uint64_t draw_index = indices.at(site, colour);
         if (potts()) {  // Metropolis
-          const std::uint8_t state = other_state(slot_draw(key, Stream::bytespin_proposal, slot),
-                                                 spins[site], spec_.model.q);
+          const std::uint8_t state = other_state(
+              draw_at(key, Stream::bytespin_proposal, draw_index), spins[site], spec_.model.q);
           int satisfied_bonds_lost = 0;
           for (const Link& link : links_[site]) {
             satisfied_bonds_lost += (spins[link.to] == spins[site]) - (spins[link.to] == state);
           }
           const Threshold t =
               threshold(spec_.model.acceptance(spec_.local, beta, satisfied_bonds_lost));
-          if (is_below(slot_draw(key, Stream::bytespin_local, slot), t)) spins[site] = state;
+          if (is_below(draw_at(key, Stream::bytespin_local, draw_index), t)) spins[site] = state;
           continue;
         }
         const int sh = spins[site] ? h : -h;
         const double p = spec_.model.acceptance(spec_.local, beta, sh);
-        const std::uint32_t draw = slot_draw(key, Stream::bytespin_local, slot);
+        const std::uint32_t draw = draw_at(key, Stream::bytespin_local, draw_index);
         if (is_below(draw, threshold(p))) spins[site] ^= 1;
       }
     }
@@ -160,7 +160,7 @@ class Reference {
   bool potts() const { return spec_.model.is_potts(); }
 
   std::uint8_t potts_state(const DrawKey& key, Site first, std::uint32_t old, bool wolff) const {
-    if (!wolff) return any_state(slot_draw(key, Stream::bytespin_flip, first), spec_.model.q);
+    if (!wolff) return any_state(draw_at(key, Stream::bytespin_flip, first), spec_.model.q);
     const Words4 words = random_words(key.seed, Stream::bytespin_seed, 0, key.replica, 0, key.step);
     return wolff_state(words, old, spec_.model.q);
   }
@@ -169,13 +169,13 @@ class Reference {
   // its cluster.
   std::vector<Site> component(const DrawKey& key, double beta, const std::vector<std::uint8_t>& s,
                               Site first, std::vector<std::uint8_t>& seen) const {
-    const BondSlots slots = BondSlots::make(graph_.lattice());
+    const BondDrawIndex indices = BondDrawIndex::make(graph_.lattice());
     std::vector<Site> members{first};
     seen[first] = 1;
     for (std::size_t k = 0; k < members.size(); ++k) {
       for (const Link& link : links_[members[k]]) {
         if (seen[link.to] || s[link.to] != s[first]) continue;
-        const std::uint32_t draw = slot_draw(key, Stream::bytespin_bond, slots.slot(link.bond));
+        const std::uint32_t draw = draw_at(key, Stream::bytespin_bond, indices.at(link.bond));
         const double p = spec_.model.bond_probability(beta);
         if (!is_below(draw, threshold(p))) continue;
         seen[link.to] = 1;

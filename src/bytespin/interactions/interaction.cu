@@ -14,11 +14,11 @@ __global__ void local_sites(const __grid_constant__ InteractionRules c,
   if (item.index >= items.items) return;
   const Site site = c.of_colour[first + item.index];
   const DrawKey key = replicas.key(item.replica);
-  const std::uint64_t slot = c.graph.site_slots.slot(site, colour);
+  const std::uint64_t draw_index = c.graph.site_draw_index.at(site, colour);
   std::uint8_t* const spins = replicas.spins_of(item.replica);
-  const std::uint32_t draw = slot_draw(key, Stream::bytespin_local, slot);
+  const std::uint32_t draw = draw_at(key, Stream::bytespin_local, draw_index);
   const std::uint32_t proposal =
-      c.graph.potts ? slot_draw(key, Stream::bytespin_proposal, slot) : 0;
+      c.graph.potts ? draw_at(key, Stream::bytespin_proposal, draw_index) : 0;
   spins[site] = c.next_spin<kDim>(c.boltzmann[replicas.temperature(item.replica)], spins, site,
                                   draw, proposal);
 }
@@ -50,8 +50,8 @@ __global__ void wolff_clusters(const __grid_constant__ InteractionRules c,
     while (begin < end) {
       for (unsigned k = begin + threadIdx.x; k < end; k += kItemThreads) {
         const Site site = queue[k];
-        c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-          if (!c.joins(factors, key, slot, spins[site], spins[neighbour])) return;
+        c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
+          if (!c.joins(factors, key, draw_index, spins[site], spins[neighbour])) return;
           const std::uint32_t bit = 1u << neighbour % 32;
           if ((atomicOr(&bits[neighbour / 32], bit) & bit) != 0) return;
           queue[atomicAdd(&size, 1u)] = neighbour;
@@ -108,8 +108,8 @@ __global__ void join_trees(const __grid_constant__ InteractionRules c,
   const Boltzmann factors = c.boltzmann[replicas.temperature(item.replica)];
   const std::uint8_t* const spins = replicas.spins_of(item.replica);
   const ParentForest forest = trees.forest(item.replica);
-  c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-    if (neighbour > site && c.joins(factors, key, slot, spins[site], spins[neighbour])) {
+  c.graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
+    if (neighbour > site && c.joins(factors, key, draw_index, spins[site], spins[neighbour])) {
       forest.unite(site, neighbour);
     }
   });

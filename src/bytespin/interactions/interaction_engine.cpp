@@ -63,9 +63,9 @@ class InteractionClusters final : public ClusterUpdater {
     join(seed);
     for (std::size_t head = 0; head < size; ++head) {
       const Site site = queue_[head];
-      c_.graph.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t slot) {
+      c_.graph.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t draw_index) {
         if (marked_[neighbour] != 0) return;
-        if (c_.joins(factors, key, slot, spins[site], spins[neighbour])) join(neighbour);
+        if (c_.joins(factors, key, draw_index, spins[site], spins[neighbour])) join(neighbour);
       });
     }
     for (std::size_t k = 0; k < size; ++k) {
@@ -91,8 +91,8 @@ class InteractionClusters final : public ClusterUpdater {
     const auto sites = static_cast<Site>(c_.graph.sites);
     std::iota(parent_.begin(), parent_.end(), Site{0});
     for (Site site = 0; site < sites; ++site) {
-      c_.graph.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t slot) {
-        if (neighbour > site && c_.joins(factors, key, slot, spins[site], spins[neighbour])) {
+      c_.graph.for_each_neighbour<D>(site, [&](Site neighbour, std::uint64_t draw_index) {
+        if (neighbour > site && c_.joins(factors, key, draw_index, spins[site], spins[neighbour])) {
           unite(site, neighbour);
         }
       });
@@ -169,20 +169,20 @@ bool InteractionCpuEngine::local_update(std::size_t t, const DrawKey& key, StopP
                                         SweepPosition&) const {
   const InteractionRules& c = interactions_.rules;
   const std::vector<std::size_t>& first = interactions_.first_of_colour;
-  std::uint32_t draw[kSlotsPerBlock] = {}, proposal[kSlotsPerBlock] = {};
+  std::uint32_t draw[kDrawsPerBlock] = {}, proposal[kDrawsPerBlock] = {};
   with_dim(tables_.lattice.dim, [&]<int D>() {
     for (std::size_t colour = 0; colour + 1 < first.size(); ++colour) {
-      // Slots ascend with the sites of a colour, so that draws come in blocks of 64.
+      // Draw indices ascend with the sites of a colour, so that draws come in blocks of 64.
       std::uint64_t block = ~std::uint64_t{0};
       for (std::size_t k = first[colour]; k < first[colour + 1]; ++k) {
         const Site site = c.of_colour[k];
-        const std::uint64_t slot = tables_.site_slots.slot(site, static_cast<int>(colour));
-        if (slot / kSlotsPerBlock != block) {
-          block = slot / kSlotsPerBlock;
+        const std::uint64_t draw_index = tables_.site_draw_index.at(site, static_cast<int>(colour));
+        if (draw_index / kDrawsPerBlock != block) {
+          block = draw_index / kDrawsPerBlock;
           draw_words(key, Stream::bytespin_local, block, 1, draw);
           if (tables_.potts) draw_words(key, Stream::bytespin_proposal, block, 1, proposal);
         }
-        const std::size_t at = slot % kSlotsPerBlock;
+        const std::size_t at = draw_index % kDrawsPerBlock;
         spins[site] =
             c.next_spin<D>(interactions_.boltzmann[t], spins.data(), site, draw[at], proposal[at]);
       }

@@ -62,7 +62,7 @@ class InteractionCudaEngine final : public CudaEngine {
 InteractionCudaEngine::InteractionCudaEngine(const Graph& graph, const EngineSpec& spec,
                                              const EngineOptions& options)
     : CudaEngine(graph, spec, options), interactions_(tables_, spec, options.methods) {
-  start(4 * (tables_.slots + 2 * tables_.sites) + tables_.sites +
+  start(4 * (tables_.bond_draws + 2 * tables_.sites) + tables_.sites +
         InteractionClustersCuda::bytes(tables_.sites, replicas_));
   rules_ = {.graph = graph_->view(),
             .coupling = memory_.upload(interactions_.coupling, stream()),

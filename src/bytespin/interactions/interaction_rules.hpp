@@ -32,7 +32,7 @@ namespace rewise::bytespin {
 
 struct InteractionRules {
   GraphView graph;
-  const std::int32_t* coupling = nullptr;  // [slots] of bonds
+  const std::int32_t* coupling = nullptr;  // [bond_draws]
   const std::int32_t* field = nullptr;     // [sites]; nullptr: no field
   const Boltzmann* boltzmann = nullptr;    // [T]
   const Site* of_colour = nullptr;         // [sites] ordered by colour
@@ -61,8 +61,8 @@ struct InteractionRules {
     const std::uint8_t old = spins[site];
     if (!graph.potts) {
       std::int64_t energy = field_flip_cost(site, old);
-      graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-        energy += flip_cost(coupling[slot], old, spins[neighbour]);
+      graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
+        energy += flip_cost(coupling[draw_index], old, spins[neighbour]);
       });
       return static_cast<std::uint8_t>(old ^
                                        std::uint8_t{is_below(draw, accepts(factors, energy))});
@@ -72,26 +72,25 @@ struct InteractionRules {
     }
     const std::uint8_t proposed = other_state(proposal, old, graph.states);
     std::int64_t energy = 0;
-    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-      energy += coupling[slot] * (std::int64_t{spins[neighbour] == old} -
-                                  std::int64_t{spins[neighbour] == proposed});
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
+      energy += coupling[draw_index] * (std::int64_t{spins[neighbour] == old} -
+                                        std::int64_t{spins[neighbour] == proposed});
     });
     return is_below(draw, factors.metropolis(energy)) ? proposed : old;
   }
 
   // Whether a bond joins the clusters of its two spins in the update of `key`.
-  RW_HD bool joins(const Boltzmann& factors, const DrawKey& key, std::uint64_t slot, std::uint8_t a,
-                   std::uint8_t b) const {
-    const std::int64_t energy = flip_cost(coupling[slot], a, b);
+  RW_HD bool joins(const Boltzmann& factors, const DrawKey& key, std::uint64_t draw_index,
+                   std::uint8_t a, std::uint8_t b) const {
+    const std::int64_t energy = flip_cost(coupling[draw_index], a, b);
     return energy > 0 &&
-           is_below(slot_draw(key, Stream::bytespin_bond, slot), factors.bond(energy));
+           is_below(draw_at(key, Stream::bytespin_bond, draw_index), factors.bond(energy));
   }
   // Whether a site is bound to the ghost spin.
   RW_HD bool binds_to_ghost(const Boltzmann& factors, const DrawKey& key, Site site,
                             std::uint8_t spin) const {
     const std::int64_t energy = field_flip_cost(site, spin);
-    return energy > 0 &&
-           is_below(slot_draw(key, Stream::bytespin_ghost, site), factors.bond(energy));
+    return energy > 0 && is_below(draw_at(key, Stream::bytespin_ghost, site), factors.bond(energy));
   }
 
   // The spin of a site of a Swendsen-Wang cluster, by its smallest site.
@@ -116,13 +115,13 @@ struct InteractionRules {
   RW_HD std::int64_t bond_sum_of(const std::uint8_t* spins, Site site) const {
     const std::uint8_t spin = spins[site];
     std::int64_t sum = field == nullptr ? 0 : std::int64_t{field[site]} * sign(spin);
-    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
       if (neighbour < site) return;
       const bool equal = spins[neighbour] == spin;
       if (graph.potts) {
-        sum += equal ? coupling[slot] : 0;
+        sum += equal ? coupling[draw_index] : 0;
       } else {
-        sum += equal ? coupling[slot] : -coupling[slot];
+        sum += equal ? coupling[draw_index] : -coupling[draw_index];
       }
     });
     return sum;
@@ -156,8 +155,8 @@ struct InteractionRules {
     std::int64_t gain[256];
     gain[0] = 0;
     for (std::uint32_t s = 1; s < graph.states; ++s) gain[s] = 0;
-    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t slot) {
-      gain[spins[neighbour]] += coupling[slot];
+    graph.for_each_neighbour<kDim>(site, [&](Site neighbour, std::uint64_t draw_index) {
+      gain[spins[neighbour]] += coupling[draw_index];
     });
     std::int64_t most = gain[0];
     for (std::uint32_t s = 1; s < graph.states; ++s) most = gain[s] > most ? gain[s] : most;

@@ -26,7 +26,7 @@ void check_interaction_updates(const EngineSpec& spec, const UpdateMethods& meth
 
 InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec& spec,
                                      const UpdateMethods& methods)
-    : coupling(tables.slots),
+    : coupling(tables.bond_draws),
       temperatures(spec.betas.size()),
       replicas(spec.replicas),
       exchange(spec),
@@ -43,7 +43,7 @@ InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec
     std::int64_t sum = 0;
     graph.for_each_neighbour(site, [&](Site, Bond bond) {
       const std::int32_t j = couplings.coupling(bond);
-      coupling[tables.bond_slots.slot(bond)] = j;
+      coupling[tables.bond_draw_index.at(bond)] = j;
       sum += std::abs(std::int64_t{j});
       if (j < 0) has_negative_ = true;
     });

@@ -28,7 +28,7 @@ bool modified_cells(const GraphTables& tables, const Thresholds& thresholds, con
     const auto degree = static_cast<std::uint32_t>(end - begin);
     const Threshold flip = thresholds.flip[field_index(spin, up, degree, tables.max_degree)];
     const std::uint32_t draw =
-        slot_draw(key, Stream::bytespin_local, tables.site_slots.slot(site, colour));
+        draw_at(key, Stream::bytespin_local, tables.site_draw_index.at(site, colour));
     out[i] = static_cast<std::uint8_t>(spin ^ std::uint8_t{is_below(draw, flip)});
   }
   return true;
@@ -69,15 +69,15 @@ template <int D>
                                     std::uint64_t last_row, LocalScratch& scratch,
                                     std::uint8_t* spins) {
   const std::uint32_t length = tables.lattice.extent[0];
-  scratch.words.resize(length / 2 + 2 * kSlotsPerBlock);
+  scratch.words.resize(length / 2 + 2 * kDrawsPerBlock);
   for (std::uint64_t base = first_row * length; base < last_row * length; base += length) {
     const auto row = static_cast<Site>(base);
-    const std::uint64_t slot = tables.site_slots.slot(row, colour);
-    const std::uint64_t first = slot / kSlotsPerBlock;
-    const std::uint64_t last = (slot + length / 2 - 1) / kSlotsPerBlock;
+    const std::uint64_t draw_index = tables.site_draw_index.at(row, colour);
+    const std::uint64_t first = draw_index / kDrawsPerBlock;
+    const std::uint64_t last = (draw_index + length / 2 - 1) / kDrawsPerBlock;
     draw_words(key, Stream::bytespin_local, first, last - first + 1, scratch.words.data());
     lattice_row<D>(tables, thresholds, colour, row,
-                   scratch.words.data() + (slot - first * kSlotsPerBlock), spins);
+                   scratch.words.data() + (draw_index - first * kDrawsPerBlock), spins);
   }
 }
 
@@ -161,7 +161,7 @@ void ising_rows(const GraphTables& tables, const Thresholds& thresholds, const D
   }
 }
 
-// Blocks of slots in a piece. The random words of a piece are drawn together.
+// Blocks of draws in a piece. The random words of a piece are drawn together.
 constexpr std::uint64_t kBlocks = 8;
 
 class PottsSweep {
@@ -172,9 +172,9 @@ class PottsSweep {
 
   bool run(LocalUpdate update, StopPoll& poll, SweepPosition& position) {
     const auto colours = static_cast<std::uint32_t>(tables_.graph.colours());
-    const std::uint64_t slots = tables_.lattice.dim > 0 ? tables_.sites / 2 : tables_.sites;
+    const std::uint64_t draws = tables_.lattice.dim > 0 ? tables_.sites / 2 : tables_.sites;
     for (; position.colour < colours; position = {position.colour + 1, 0}) {
-      if (!colour(update, static_cast<int>(position.colour), 0, slots, poll, position.done)) {
+      if (!colour(update, static_cast<int>(position.colour), 0, draws, poll, position.done)) {
         return false;
       }
     }
@@ -182,7 +182,7 @@ class PottsSweep {
     return true;
   }
 
-  // Updates slots [first, last) of a colour, from piece `done` on. Returns false if stopped.
+  // Updates draws [first, last) of a colour, from piece `done` on. Returns false if stopped.
   bool colour(LocalUpdate update, int which, std::uint64_t first, std::uint64_t last,
               StopPoll& poll, std::uint32_t& done) {
     if (update == LocalUpdate::metropolis) {
@@ -198,39 +198,40 @@ class PottsSweep {
   }
 
  private:
-  // Calls f(site, proposal word, local word) for the sites of a colour in slots [begin, slots), in
+  // Calls f(site, proposal word, local word) for the sites of a colour in draws [begin, draws), in
   // order, from piece `done` on. Returns false if stopped; `done` is then the first piece that was
   // not processed.
   template <class F>
-  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t slots, StopPoll& poll,
+  bool for_each_site(int colour, std::uint64_t begin, std::uint64_t draws, StopPoll& poll,
                      std::uint32_t& done, F&& f) {
     const bool lattice = tables_.lattice.dim > 0;
-    const std::uint64_t first = tables_.site_slots.slot(0, colour);
-    std::array<std::uint32_t, kSlotsPerBlock * kBlocks> proposal, draw;
+    const std::uint64_t first = tables_.site_draw_index.at(0, colour);
+    std::array<std::uint32_t, kDrawsPerBlock * kBlocks> proposal, draw;
     std::uint64_t row_end = 0;  // first site after the row
     std::uint32_t odd = 0;      // the row's sites of this colour have odd x
     const std::uint64_t start = std::max<std::uint64_t>(done * proposal.size(), begin);
-    std::uint64_t next = start;  // the first slot without drawn words
+    std::uint64_t next = start;  // the first draw without words
     if (lattice) row_end = 2 * start / tables_.lattice.extent[0] * tables_.lattice.extent[0];
-    for (std::uint64_t slot = start; slot < slots; ++slot) {
-      const std::uint64_t at = slot % proposal.size();
-      if (slot == next) {
+    for (std::uint64_t draw_index = start; draw_index < draws; ++draw_index) {
+      const std::uint64_t at = draw_index % proposal.size();
+      if (draw_index == next) {
         next += proposal.size() - at;
-        done = static_cast<std::uint32_t>(slot / proposal.size());
-        if (slot > start && poll.must_stop(proposal.size())) return false;
-        const std::uint64_t left = (slots - (slot - at) + kSlotsPerBlock - 1) / kSlotsPerBlock;
-        const std::uint64_t block = (first + slot - at) / kSlotsPerBlock;
+        done = static_cast<std::uint32_t>(draw_index / proposal.size());
+        if (draw_index > start && poll.must_stop(proposal.size())) return false;
+        const std::uint64_t left =
+            (draws - (draw_index - at) + kDrawsPerBlock - 1) / kDrawsPerBlock;
+        const std::uint64_t block = (first + draw_index - at) / kDrawsPerBlock;
         const std::uint64_t n = std::min(left, kBlocks);
         draw_words(key_, Stream::bytespin_proposal, block, n, proposal.data());
         draw_words(key_, Stream::bytespin_local, block, n, draw.data());
       }
-      auto site = static_cast<Site>(slot);
+      auto site = static_cast<Site>(draw_index);
       if (lattice) {
-        if (2 * slot >= row_end) {
-          odd = tables_.lattice.colour(static_cast<Site>(2 * slot)) == colour ? 0 : 1;
+        if (2 * draw_index >= row_end) {
+          odd = tables_.lattice.colour(static_cast<Site>(2 * draw_index)) == colour ? 0 : 1;
           row_end += tables_.lattice.extent[0];
         }
-        site = static_cast<Site>(2 * slot + odd);
+        site = static_cast<Site>(2 * draw_index + odd);
       } else if (tables_.graph.colour(site) != colour) {
         continue;
       }
@@ -304,7 +305,7 @@ void local_rows(const GraphTables& tables, const Thresholds& thresholds, LocalUp
                 LocalScratch& scratch, std::uint8_t* spins) {
   if (!tables.potts)
     return ising_rows(tables, thresholds, key, colour, first, last, scratch, spins);
-  const std::uint64_t half = tables.lattice.extent[0] / 2;  // slots of a row
+  const std::uint64_t half = tables.lattice.extent[0] / 2;  // draws of a row
   const EngineOptions to_the_end;
   std::atomic<bool> stopped{false};
   StopPoll poll(to_the_end, stopped);

@@ -15,15 +15,16 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-// The draws of four sites whose slots are 16 apart; one(): the draw of one site.
+// The draws of four sites whose draw indices are 16 apart; one(): the draw of one site.
 struct IsingDraws {
   Words4 draw;
 
   __device__ __forceinline__ IsingDraws(const DrawKey& key, std::uint64_t item)
       : draw(key.words(Stream::bytespin_local, item)) {}
   __device__ __forceinline__ std::uint32_t operator[](unsigned j) const { return draw.w[j]; }
-  __device__ __forceinline__ static std::uint32_t one(const DrawKey& key, std::uint64_t slot) {
-    return slot_draw(key, Stream::bytespin_local, slot);
+  __device__ __forceinline__ static std::uint32_t one(const DrawKey& key,
+                                                      std::uint64_t draw_index) {
+    return draw_at(key, Stream::bytespin_local, draw_index);
   }
 };
 
@@ -87,9 +88,9 @@ struct PottsDraws {
   __device__ __forceinline__ PottsDraw operator[](unsigned j) const {
     return {draw[j], proposal.w[j]};
   }
-  __device__ __forceinline__ static PottsDraw one(const DrawKey& key, std::uint64_t slot) {
-    return {slot_draw(key, Stream::bytespin_local, slot),
-            slot_draw(key, Stream::bytespin_proposal, slot)};
+  __device__ __forceinline__ static PottsDraw one(const DrawKey& key, std::uint64_t draw_index) {
+    return {draw_at(key, Stream::bytespin_local, draw_index),
+            draw_at(key, Stream::bytespin_proposal, draw_index)};
   }
 };
 
@@ -168,18 +169,18 @@ __device__ __forceinline__ void regular_cell(const Rule& rule, const Geometry& g
       static_cast<std::uint8_t>(rule.template next<2 * kDim>(spins[site], 2 * kDim, draw, each));
 }
 
-// Updates four sites. Call i of the 16 Philox calls of slot block b has the draws of the pairs of
+// Updates four sites. Call i of the 16 Philox calls of block b has the draws of the pairs of
 // sites 64 b + i + 16 j, j = 0 .. 3. One site of each pair has the colour.
 template <int kDim, class Rule>
 __device__ __forceinline__ void regular_cells(const GraphView& graph, const Geometry& g,
                                               const DeviceReplicas& replicas, int colour,
                                               std::uint32_t replica, std::uint64_t call) {
   const std::uint64_t first_call =
-      static_cast<unsigned>(colour) * graph.site_slots.half / kSlotsPerBlock * kCallsPerBlock;
+      static_cast<unsigned>(colour) * graph.site_draw_index.half / kDrawsPerBlock * kCallsPerBlock;
   const typename Rule::Draws draws(replicas.key(replica), first_call + call);
   const Rule rule(graph, replicas, replica);
   std::uint8_t* spins = replicas.spins_of(replica);
-  const std::uint64_t first = (call >> 4) * kSlotsPerBlock + (call & 15u);
+  const std::uint64_t first = (call >> 4) * kDrawsPerBlock + (call & 15u);
 #pragma unroll
   for (unsigned j = 0; j < 4; ++j) {
     const std::uint64_t pair = first + 16 * j;
@@ -238,7 +239,7 @@ __device__ __forceinline__ void modified_cell(const GraphView& graph, const Cell
   };
   const Rule rule(graph, replicas, replica);
   const auto draw =
-      Rule::Draws::one(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
+      Rule::Draws::one(replicas.key(replica), graph.site_draw_index.at(cell.site, colour));
   spins[cell.site] = static_cast<std::uint8_t>(
       rule.template next<kFewNeighbours>(spins[cell.site], cell.degree, draw, each));
 }
@@ -286,7 +287,7 @@ __device__ __forceinline__ void wide_cell(const GraphView& graph, const CellSlic
   }
   const std::uint64_t total = __shfl_sync(~0u, up_to, 31);
   const PottsDraw draw =
-      PottsDraws::one(replicas.key(replica), graph.site_slots.slot(cell.site, colour));
+      PottsDraws::one(replicas.key(replica), graph.site_draw_index.at(cell.site, colour));
   std::uint64_t rest = mulhi64(draw.both(), total);
   if (rest < up_to - own || rest >= up_to) return;
   rest -= up_to - own;
@@ -442,7 +443,7 @@ void LocalCuda::sweep_regular(int colour, const DeviceReplicas& replicas,
                               const ReplicaBlocks& blocks, cudaStream_t stream) const {
   if (!any_regular_) return;
   const std::uint64_t calls =
-      (graph_.sites / 2 + kSlotsPerBlock - 1) / kSlotsPerBlock * kCallsPerBlock;
+      (graph_.sites / 2 + kDrawsPerBlock - 1) / kDrawsPerBlock * kCallsPerBlock;
   with_dim(graph_.lattice.dim, [&]<int kDim>() {
     if constexpr (kDim > 0) {
       launch(update_regular<kDim, Rule>, blocks, {.threads = kThreads}, stream, graph_, geometry_,

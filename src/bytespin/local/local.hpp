@@ -20,7 +20,7 @@ struct LocalScratch {
 };
 
 // Progress of a sweep: all colours before `colour` are complete, and so are the first `done` rows
-// of `colour` (Potts: the first `done` blocks of slots of a fixed size).
+// of `colour` (Potts: the first `done` blocks of draws of a fixed size).
 struct SweepPosition {
   std::uint32_t colour = 0, done = 0;
   bool operator==(const SweepPosition&) const = default;

@@ -180,13 +180,13 @@ __global__ void __launch_bounds__(kThreads)
 
 // The correction for rewired bonds: adds these and subtracts the lattice bonds that they replaced.
 __device__ __forceinline__ int rewired_bond(const GraphView& graph, const Geometry& g,
-                                            const std::uint8_t* spins, const RewiredSlot& bond) {
+                                            const std::uint8_t* spins, const IndexedBond& bond) {
   int change = spins[bond.a] != spins[bond.b];
-  if (bond.slot < graph.bond_slots.lattice_slots) {
-    const std::uint64_t word = bond.slot >> 5;
-    const std::uint64_t group = word / graph.bond_slots.dim;
-    const auto k = static_cast<int>(word - group * graph.bond_slots.dim);
-    const auto home = static_cast<Site>(group << 5 | (bond.slot & 31u));
+  if (bond.draw_index < graph.bond_draw_index.lattice_draws) {
+    const std::uint64_t word = bond.draw_index >> 5;
+    const std::uint64_t group = word / graph.bond_draw_index.dim;
+    const auto k = static_cast<int>(word - group * graph.bond_draw_index.dim);
+    const auto home = static_cast<Site>(group << 5 | (bond.draw_index & 31u));
     const std::uint32_t c = g.divide[k].quotient(home / g.stride[k]);
     const std::uint32_t at = home / g.stride[k] - c * g.extent[k];
     change -= spins[home] != spins[g.forward(home, at, k)];

@@ -78,7 +78,7 @@ HWY_INLINE void xor_bits(std::uint8_t* a, std::uint64_t bits, std::uint64_t coun
 
 // The template argument `Bonds` of RunJoiner (src/label/runs-inl.hpp).
 struct DrawnBonds {
-  const std::uint64_t* drawn;  // bit of a slot (rules.hpp)
+  const std::uint64_t* drawn;  // a bit per draw index (rules.hpp)
   const std::uint8_t* spins;
   std::uint64_t dim;
 

@@ -66,8 +66,8 @@ __device__ __forceinline__ SiteNode node_of(const FusedLabels& labels, const Fus
 
 __device__ __forceinline__ bool rewired_drawn(const GraphView& graph,
                                               const DeviceReplicas& replicas, std::uint32_t replica,
-                                              const RewiredSlot& bond) {
-  return is_below(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+                                              const IndexedBond& bond) {
+  return is_below(draw_at(replicas.key(replica), Stream::bytespin_bond, bond.draw_index),
                   graph.bond[replicas.temperature(replica)]);
 }
 

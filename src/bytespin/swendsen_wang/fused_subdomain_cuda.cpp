@@ -74,7 +74,7 @@ class FusedSubdomain final : public CudaSubdomain {
 
   std::unique_ptr<FusedSwendsenWang> fused_;
   SlabBorders slab_;
-  DeviceBuffer<RewiredSlot> inside_, incoming_, outgoing_;  // inside_: both ends here
+  DeviceBuffer<IndexedBond> inside_, incoming_, outgoing_;  // inside_: both ends here
   DeviceBuffer<std::uint32_t> incoming_places_;
   GraphView joined_;  // with the bonds of inside_ only
   DeviceBuffer<unsigned long long> ends_out_, ends_in_;
@@ -132,7 +132,7 @@ std::uint64_t FusedSubdomain::cluster_bytes() const {
   if (spec_.cluster != ClusterUpdate::swendsen_wang || !why_no_clusters().empty()) return 0;
   // The exchange between slabs, in words of 8 bytes per end. Most of it is the label table.
   std::uint64_t ends = 2 * plane_;
-  for (const RewiredSlot& r : tables_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
+  for (const IndexedBond& r : tables_->rewired) ends += has(r.a) != has(r.b) ? 1 : 0;
   return FusedSwendsenWang::bytes(tables_->view(), static_cast<std::uint32_t>(replicas_), rows()) +
          8 * ends * (3 + 8 * static_cast<std::uint64_t>(transport_.size()) + 3 * replicas_);
 }
@@ -141,25 +141,25 @@ void FusedSubdomain::prepare_clusters() {
   if (fused_) return;
   fused_ = std::make_unique<FusedSwendsenWang>(
       graph_->view(), static_cast<std::uint32_t>(replicas_), stream(), rows());
-  const std::vector<RewiredSlot> incoming = this->incoming(), outgoing = this->outgoing();
+  const std::vector<IndexedBond> incoming = this->incoming(), outgoing = this->outgoing();
   std::vector<std::uint32_t> places(incoming.size());
   std::iota(places.begin(), places.end(), 0u);
   std::sort(places.begin(), places.end(), [&](std::uint32_t x, std::uint32_t y) {
     return std::pair(incoming[x].b, x) < std::pair(incoming[y].b, y);
   });
-  std::vector<RewiredSlot> by_end;
+  std::vector<IndexedBond> by_end;
   for (const std::uint32_t place : places) by_end.push_back(incoming[place]);
-  std::vector<RewiredSlot> inside;
-  for (const RewiredSlot& r : tables_->rewired) {
+  std::vector<IndexedBond> inside;
+  for (const IndexedBond& r : tables_->rewired) {
     if (has(r.a) && has(r.b)) inside.push_back(r);
   }
-  inside_ = DeviceBuffer<RewiredSlot>(inside, stream());
+  inside_ = DeviceBuffer<IndexedBond>(inside, stream());
   joined_ = graph_->view();
   joined_.rewired = inside_.data();
   joined_.rewired_count = inside.size();
-  incoming_ = DeviceBuffer<RewiredSlot>(by_end, stream());
+  incoming_ = DeviceBuffer<IndexedBond>(by_end, stream());
   incoming_places_ = DeviceBuffer<std::uint32_t>(places, stream());
-  outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream());
+  outgoing_ = DeviceBuffer<IndexedBond>(outgoing, stream());
   device_.wait();
   part_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * replicas_);
   border_sums_ = DeviceBuffer<unsigned long long>(3 * kUpdatesPerBatch * replicas_);

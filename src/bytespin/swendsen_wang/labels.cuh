@@ -46,7 +46,7 @@ void launch_warps(void (*kernel)(Parameters...), std::uint64_t items, std::uint3
   launch(kernel, shape, stream, arguments..., all);
 }
 
-// The masks of drawn bonds of two blocks of 64 slots, which a warp draws together: each half of it
+// The masks of drawn bonds of two blocks of 64 draws, which a warp draws together: each half of it
 // makes the 16 calls of one block.
 class DrawnBlocks {
  public:

@@ -98,11 +98,12 @@ RunLabels::RunLabels(const GraphTables& tables, IndexRange part, LabelMethod met
       part_(part),
       whole_(part.size() == tables.sites),
       lattice_(lattice_of(tables, part)),
-      drawn_(std::make_unique_for_overwrite<std::uint64_t[]>(tables.slots / 64 + 2 * kMaxDim + 1)) {
+      drawn_(std::make_unique_for_overwrite<std::uint64_t[]>(tables.bond_draws / 64 + 2 * kMaxDim +
+                                                             1)) {
   const auto has = [&](Site site) { return site >= part.first && site < part.last; };
   const auto place = [&](Site site) { return runs.place(static_cast<Site>(site - part.first)); };
-  for (const RewiredSlot& r : tables.rewired) {
-    if (has(r.a) && has(r.b)) rewired_.push_back({r.slot, r.a, r.b, place(r.a), place(r.b)});
+  for (const IndexedBond& r : tables.rewired) {
+    if (has(r.a) && has(r.b)) rewired_.push_back({r.draw_index, r.a, r.b, place(r.a), place(r.b)});
   }
   rewired_on_.resize(rewired_.size());
   if (method == LabelMethod::fast) return;
@@ -124,29 +125,29 @@ BondsOfPart RunLabels::bonds(const std::uint8_t* spins) const {
 bool RunLabels::draw(const Thresholds& thresholds, const DrawKey& key, StopPoll& poll,
                      const std::uint8_t* spins) {
   const auto group = [&](std::uint64_t site) {
-    return tables_.bond_slots.lattice_slot(static_cast<Site>(site / 32 * 32), 0);
+    return tables_.bond_draw_index.lattice_bond(static_cast<Site>(site / 32 * 32), 0);
   };
   const std::uint64_t end =
-      whole_ ? tables_.slots : group(part_.last - 1) + 32 * tables_.bond_slots.dim;
-  const std::uint64_t begin = group(part_.first) / kSlotsPerBlock;
-  const std::uint64_t blocks = (end + kSlotsPerBlock - 1) / kSlotsPerBlock;
-  const std::uint64_t piece = poll.active() ? poll.grain() / kSlotsPerBlock + 1 : blocks;
+      whole_ ? tables_.bond_draws : group(part_.last - 1) + 32 * tables_.bond_draw_index.dim;
+  const std::uint64_t begin = group(part_.first) / kDrawsPerBlock;
+  const std::uint64_t blocks = (end + kDrawsPerBlock - 1) / kDrawsPerBlock;
+  const std::uint64_t piece = poll.active() ? poll.grain() / kDrawsPerBlock + 1 : blocks;
   for (std::uint64_t block = begin; block < blocks; block += piece) {
     const std::uint64_t count = std::min(piece, blocks - block);
     draw_masks(key, Stream::bytespin_bond, thresholds.bond, block, count, drawn_.get() + block);
-    if (poll.must_stop(count * kSlotsPerBlock / 4)) return false;
+    if (poll.must_stop(count * kDrawsPerBlock / 4)) return false;
   }
   for (std::size_t k = 0; k < rewired_.size(); ++k) {
-    const auto& [slot, a, b, at_a, at_b] = rewired_[k];
-    const bool drawn = whole_
-                           ? (drawn_[slot / 64] >> slot % 64 & 1u) != 0
-                           : is_below(slot_draw(key, Stream::bytespin_bond, slot), thresholds.bond);
+    const auto& [draw_index, a, b, at_a, at_b] = rewired_[k];
+    const bool drawn =
+        whole_ ? (drawn_[draw_index / 64] >> draw_index % 64 & 1u) != 0
+               : is_below(draw_at(key, Stream::bytespin_bond, draw_index), thresholds.bond);
     rewired_on_[k] = drawn && spins[a] == spins[b];
   }
   const auto& gone = tables_.gone;
-  for (auto slot = std::lower_bound(gone.begin(), gone.end(), begin * kSlotsPerBlock);
-       slot != gone.end() && *slot < blocks * kSlotsPerBlock; ++slot) {
-    drawn_[*slot / 64] &= ~(std::uint64_t{1} << *slot % 64);
+  for (auto removed = std::lower_bound(gone.begin(), gone.end(), begin * kDrawsPerBlock);
+       removed != gone.end() && *removed < blocks * kDrawsPerBlock; ++removed) {
+    drawn_[*removed / 64] &= ~(std::uint64_t{1} << *removed % 64);
   }
   return true;
 }

@@ -22,7 +22,7 @@ namespace rewise::bytespin {
 // The drawn bonds of a part and the spins that they join.
 struct BondsOfPart {
   const Lattice& lattice;      // of the part
-  const std::uint64_t* drawn;  // bit of a slot (rules.hpp)
+  const std::uint64_t* drawn;  // a bit per draw index (rules.hpp)
   const std::uint8_t* spins;   // of all sites
   std::uint64_t first;         // site of the part
   // In the part: from this site on, bonds of the slowest direction lead out of it and are omitted.
@@ -30,7 +30,7 @@ struct BondsOfPart {
 };
 
 struct RewiredEnds {
-  std::uint64_t slot;
+  std::uint64_t draw_index;
   Site a, b;
   std::uint64_t at_a, at_b;  // RunTable::place()
 };
@@ -74,7 +74,7 @@ class RunLabels {
   const IndexRange part_;
   const bool whole_;
   const Lattice lattice_;                   // of the part
-  std::unique_ptr<std::uint64_t[]> drawn_;  // [slots / 64 + slack] masks of drawn bonds
+  std::unique_ptr<std::uint64_t[]> drawn_;  // [bond_draws / 64 + slack] masks of drawn bonds
   std::vector<RewiredEnds> rewired_;        // with both ends in the part
   std::vector<std::uint8_t> rewired_on_;    // whether they are occupied
   std::unique_ptr<SiteLabels> site_labels_;

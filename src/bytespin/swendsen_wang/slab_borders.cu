@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint64_t place = k;
   bool drawn = true;
   if (k >= slab.plane && k < slab.ends_out()) {
-    const RewiredSlot bond = slab.incoming[k - slab.plane];
+    const IndexedBond bond = slab.incoming[k - slab.plane];
     site = bond.b;
     place = slab.plane + slab.incoming_place[k - slab.plane];
     drawn = rewired_drawn(graph, replicas, replica, bond);
@@ -97,9 +97,9 @@ __global__ void __launch_bounds__(kThreads)
   Site a = 0;
   if (k < slab.plane) {
     a = static_cast<Site>(slab.last - slab.plane + k);
-    joined = bit_at(arrays.drawn, GraphView::slot_of<kDim>(a, kDim - 1));
+    joined = bit_at(arrays.drawn, GraphView::draw_index_of<kDim>(a, kDim - 1));
   } else if (k < slab.ends_in()) {
-    const RewiredSlot bond = slab.outgoing[k - slab.plane];
+    const IndexedBond bond = slab.outgoing[k - slab.plane];
     a = bond.a;
     joined = rewired_drawn(graph, replicas, replica, bond);
   }

@@ -17,11 +17,11 @@ struct SlabBorders {
   std::uint64_t plane = 0;            // sites of a plane
   // [incoming_count] rewired bonds that begin in another slab and end here, sorted by the site here
   // for sequential reads. incoming_place: the index of each bond in the message.
-  const RewiredSlot* incoming = nullptr;
+  const IndexedBond* incoming = nullptr;
   const std::uint32_t* incoming_place = nullptr;
   std::uint64_t incoming_count = 0;
   // [outgoing_count] rewired bonds that begin here and end in another slab
-  const RewiredSlot* outgoing = nullptr;
+  const IndexedBond* outgoing = nullptr;
   std::uint64_t outgoing_count = 0;
 
   RW_HD bool has(Site site) const { return site >= first && site < last; }

@@ -112,7 +112,7 @@ SlabClusters::Sums SlabClusters::flip(const DrawKey& key, std::span<const LabelP
       sums.square += square;
       sums.fourth += WideSum{square} * square;
       if (tables_.potts) {
-        flip_[run] = any_state(slot_draw(key, Stream::bytespin_flip, label), tables_.states);
+        flip_[run] = any_state(draw_at(key, Stream::bytespin_flip, label), tables_.states);
       } else {
         flip_[run] = static_cast<std::uint8_t>(flip_bit(label));
       }

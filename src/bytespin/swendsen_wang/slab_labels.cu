@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kItemThreads)
 struct SlabJoins {
   std::uint64_t first, plane;   // of the slab, of a plane, in sites
   const std::uint8_t* leaving;  // [plane] of this replica
-  const RewiredSlot* outgoing;  // [outgoing_count]
+  const IndexedBond* outgoing;  // [outgoing_count]
   std::uint64_t outgoing_count;
   const Site* far_labels;  // [plane + outgoing_count]
   std::uint64_t* pairs;    // [plane + outgoing_count]
@@ -44,11 +44,11 @@ __device__ __forceinline__ std::uint64_t joined_pair(const GraphView& graph,
   std::uint64_t site = slab.sites - joins.plane + k;  // counted from the slab's first
   bool joined = k < joins.plane && joins.leaving[k] != 0;
   if (k >= joins.plane) {
-    const RewiredSlot bond = joins.outgoing[k - joins.plane];
+    const IndexedBond bond = joins.outgoing[k - joins.plane];
     const std::uint8_t* spins = replicas.spins_of(replica);
     site = bond.a - joins.first;
     joined = spins[bond.a] == spins[bond.b] &&
-             is_below(slot_draw(replicas.key(replica), Stream::bytespin_bond, bond.slot),
+             is_below(draw_at(replicas.key(replica), Stream::bytespin_bond, bond.draw_index),
                       graph.bond[replicas.temperature(replica)]);
   }
   if (!joined) return SlabLabelsCuda::kNoPair;
@@ -84,8 +84,8 @@ __global__ void __launch_bounds__(kItemThreads)
 
 SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const GraphTables& tables,
                                const GraphView& on_device, const DeviceReplicas& replicas,
-                               IndexRange own, const std::vector<RewiredSlot>& incoming,
-                               const std::vector<RewiredSlot>& outgoing)
+                               IndexRange own, const std::vector<IndexedBond>& incoming,
+                               const std::vector<IndexedBond>& outgoing)
     : device_(device),
       own_(own),
       plane_(tables.sites / tables.lattice.extent[static_cast<unsigned>(tables.lattice.dim - 1)]),
@@ -94,24 +94,25 @@ SlabLabelsCuda::SlabLabelsCuda(const DeviceStream& device, const GraphTables& ta
   const cudaStream_t stream = device_.get();
   const auto here = [&](Site site) { return site >= own.first && site < own.last; };
   // A lattice bond that is gone becomes a bond of a site with itself.
-  std::vector<RewiredSlot> rewired;
-  for (const RewiredSlot& r : tables.rewired) {
-    const BondSlots& slots = tables.bond_slots;
+  std::vector<IndexedBond> rewired;
+  for (const IndexedBond& r : tables.rewired) {
+    const BondDrawIndex& indices = tables.bond_draw_index;
     if (here(r.a) && here(r.b)) rewired.push_back(r);
-    if ((here(r.a) && here(r.b)) || r.slot >= slots.lattice_slots) continue;
-    const auto home = static_cast<Site>((r.slot / 32 / slots.dim) << 5 | (r.slot & 31u));
-    if (here(home)) rewired.push_back({r.slot, home, home});
+    if ((here(r.a) && here(r.b)) || r.draw_index >= indices.lattice_draws) continue;
+    const auto home =
+        static_cast<Site>((r.draw_index / 32 / indices.dim) << 5 | (r.draw_index & 31u));
+    if (here(home)) rewired.push_back({r.draw_index, home, home});
   }
   std::vector<SitePair> ends;
   const auto counted = [&](Site site) { return static_cast<Site>(site - own.first); };
-  for (const RewiredSlot& r : rewired) ends.push_back({counted(r.a), counted(r.b)});
+  for (const IndexedBond& r : rewired) ends.push_back({counted(r.a), counted(r.b)});
   std::vector<Site> sites(plane_);
   for (std::uint64_t k = 0; k < plane_; ++k) sites[k] = static_cast<Site>(k);
-  for (const RewiredSlot& r : incoming) sites.push_back(counted(r.b));
-  rewired_ = DeviceBuffer<RewiredSlot>(rewired, stream);
+  for (const IndexedBond& r : incoming) sites.push_back(counted(r.b));
+  rewired_ = DeviceBuffer<IndexedBond>(rewired, stream);
   shortcuts_ = DeviceBuffer<SitePair>(ends, stream);
   counted_sites_ = DeviceBuffer<Site>(sites, stream);
-  outgoing_ = DeviceBuffer<RewiredSlot>(outgoing, stream);
+  outgoing_ = DeviceBuffer<IndexedBond>(outgoing, stream);
   labels_ = DeviceBuffer<Site>(sites.size());
   far_labels_ = DeviceBuffer<Site>(plane_ + outgoing.size());
   pairs_ = DeviceBuffer<std::uint64_t>(plane_ + outgoing.size());

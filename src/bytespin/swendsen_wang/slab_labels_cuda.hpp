@@ -28,8 +28,8 @@ class SlabLabelsCuda {
   // that begin elsewhere and end here, `outgoing`: those that begin here and end elsewhere.
   SlabLabelsCuda(const DeviceStream& device, const GraphTables& tables, const GraphView& on_device,
                  const DeviceReplicas& replicas, IndexRange own,
-                 const std::vector<RewiredSlot>& incoming,
-                 const std::vector<RewiredSlot>& outgoing);
+                 const std::vector<IndexedBond>& incoming,
+                 const std::vector<IndexedBond>& outgoing);
 
   // Draws the bonds of the replicas' step and labels all of them.
   void label(const DeviceReplicas& replicas);
@@ -54,12 +54,12 @@ class SlabLabelsCuda {
   const std::uint64_t plane_, replicas_;
   GraphView graph_;                    // with the bonds of the slab
   LabelArrays whole_, slab_;           // two views of the same arrays
-  DeviceBuffer<RewiredSlot> rewired_;  // both ends here, and removed lattice bonds
+  DeviceBuffer<IndexedBond> rewired_;  // both ends here, and removed lattice bonds
   DeviceBuffer<SitePair> shortcuts_;   // likewise
   DeviceBuffer<std::uint8_t> shortcut_on_, bonds_, leaving_;
   DeviceBuffer<std::uint32_t> label_, size_;
   DeviceBuffer<Site> counted_sites_;  // of the first plane, then `incoming`
-  DeviceBuffer<RewiredSlot> outgoing_;
+  DeviceBuffer<IndexedBond> outgoing_;
   DeviceBuffer<Site> labels_, far_labels_;
   DeviceBuffer<std::uint64_t> pairs_;
   DeviceBuffer<SitePair> adopted_;

@@ -85,7 +85,7 @@ class LabelledClusters final : public ClusterUpdater {
       const std::uint64_t end = labels_.runs.run_end(begin);
       const std::uint32_t parent = label[run];
       if (parent == run) {
-        flip_[clusters] = any_state(slot_draw(key, Stream::bytespin_flip, begin), tables_.states);
+        flip_[clusters] = any_state(draw_at(key, Stream::bytespin_flip, begin), tables_.states);
         size_[clusters] = 0;
       }
       const std::uint32_t cluster = parent == run ? clusters++ : label[parent];

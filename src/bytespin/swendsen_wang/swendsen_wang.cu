@@ -18,10 +18,10 @@ constexpr unsigned kRounds = kCallsPerWarp / 32;
 
 // The number of calls is rounded up to whole warps.
 std::uint64_t draw_warps(const GraphView& graph) {
-  return (graph.slots + 4 * kCallsPerWarp - 1) / (4 * kCallsPerWarp);
+  return (graph.bond_draws + 4 * kCallsPerWarp - 1) / (4 * kCallsPerWarp);
 }
 
-// A warp makes 256 calls for 16 blocks of slots, two blocks in each round. Lane n keeps the masks
+// A warp makes 256 calls for 16 blocks of draws, two blocks in each round. Lane n keeps the masks
 // of round n.
 __global__ void __launch_bounds__(kItemThreads)
     draw_bonds(const __grid_constant__ GraphView graph, const __grid_constant__ DeviceLabels labels,
@@ -46,14 +46,14 @@ __global__ void __launch_bounds__(kItemThreads)
 }
 
 // Determines whether a rewired bond is open, and removes the bit of its former lattice bond. Every
-// slot occurs in at most one rewired bond, so each bit is removed once.
+// draw index occurs in at most one rewired bond, so each bit is removed once.
 __device__ __forceinline__ void split(const GraphView& graph, const DeviceLabels& labels,
                                       const DeviceReplicas& replicas, std::uint32_t replica,
                                       std::uint64_t index) {
-  const RewiredSlot bond = graph.rewired[index];
-  std::uint32_t* word = labels.drawn + replica * labels.drawn_stride + (bond.slot >> 5);
-  const std::uint32_t bit = 1u << (bond.slot & 31u);
-  const bool gone = bond.slot < graph.bond_slots.lattice_slots;
+  const IndexedBond bond = graph.rewired[index];
+  std::uint32_t* word = labels.drawn + replica * labels.drawn_stride + (bond.draw_index >> 5);
+  const std::uint32_t bit = 1u << (bond.draw_index & 31u);
+  const bool gone = bond.draw_index < graph.bond_draw_index.lattice_draws;
   const bool on = ((gone ? atomicAnd(word, ~bit) : *word) & bit) != 0;
   const std::uint8_t* spins = replicas.spins_of(replica);
   labels.rewired_on[replica * graph.rewired_count + index] = on && spins[bond.a] == spins[bond.b];
@@ -398,7 +398,7 @@ __device__ __forceinline__ void join_bond(const GraphView& graph, const DeviceLa
       const BorderBond bond = border_bond<kDim>(labels.geometry, borders, graph.sites, index);
       const std::uint8_t* spins = replicas.spins_of(replica);
       pair = {bond.exists &&
-                  bit_at(arrays.drawn, GraphView::slot_of<kDim>(bond.a, bond.direction)) &&
+                  bit_at(arrays.drawn, GraphView::draw_index_of<kDim>(bond.a, bond.direction)) &&
                   spins[bond.a] == spins[bond.b],
               bond.a, bond.b};
     }
@@ -542,7 +542,7 @@ struct TileStates {
   std::uint16_t node[kTileSites];  // places of the nodes
 };
 
-// Half a warp draws a block of 64 slots by 16 calls. A word lies in one block or two.
+// Half a warp draws a block of 64 by 16 calls. A word lies in one block or two.
 __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& word,
                                             std::uint32_t states, std::uint8_t* out) {
   const unsigned lane = threadIdx.x % 32, call = lane % kCallsPerBlock;
@@ -550,7 +550,7 @@ __device__ __forceinline__ void draw_states(const DrawKey& key, const TileWord& 
     const std::uint32_t count = __shfl_sync(~0u, word.count, row);
     const std::uint64_t first = __shfl_sync(~0u, word.first, row);
     for (std::uint64_t site = first & ~std::uint64_t{63}; site < first + count; site += 64) {
-      const std::uint64_t item = site / kSlotsPerBlock * kCallsPerBlock + call;
+      const std::uint64_t item = site / kDrawsPerBlock * kCallsPerBlock + call;
       const Words4 words = key.words(Stream::bytespin_flip, item);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
@@ -569,7 +569,7 @@ __device__ __forceinline__ void renew_nodes(const ReplicaLabels& arrays, const D
   for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
     const Site root = there ? arrays.parent[node] : node;
     if (root != node) {
-      tile.state[place] = any_state(slot_draw(key, Stream::bytespin_flip, root), states);
+      tile.state[place] = any_state(draw_at(key, Stream::bytespin_flip, root), states);
     } else if (there) {
       const std::uint64_t n = arrays.size[node], n2 = n * n;
       square += n2;

@@ -38,7 +38,7 @@ struct TileArrays {
   Geometry geometry;
   Tiles tiles;
   std::uint64_t drawn_stride = 0;  // 32-bit words per replica
-  std::uint32_t* drawn = nullptr;  // bit of slot s: word s / 32, bit s % 32
+  std::uint32_t* drawn = nullptr;  // bit of draw index s: word s / 32, bit s % 32
   // [updates of a batch][replicas][copies][3]: n^2, n^4 low, high
   unsigned long long* sums = nullptr;
   std::uint32_t copies = 1;  // of the sums, to reduce contention of atomic additions

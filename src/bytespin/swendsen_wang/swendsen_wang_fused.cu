@@ -132,7 +132,7 @@ struct FusedPotts {
       const unsigned row = top + 2 * n + lane / kCallsPerBlock;
       const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
       const Words4 x =
-          key.words(Stream::bytespin_flip, first / kSlotsPerBlock * kCallsPerBlock + call);
+          key.words(Stream::bytespin_flip, first / kDrawsPerBlock * kCallsPerBlock + call);
 #pragma unroll
       for (unsigned j = 0; j < 4; ++j) {
         out.state[kWordSites * row + kCallsPerBlock * j + call] = any_state(x.w[j], states);
@@ -151,7 +151,7 @@ struct FusedPotts {
     two[threadIdx.x] = static_cast<std::uint16_t>(0x0100u + 0x0202u * threadIdx.x);
   }
   __device__ __forceinline__ Draw draw(const DrawKey& key, Site smallest) const {
-    return any_state(slot_draw(key, Stream::bytespin_flip, smallest), states);
+    return any_state(draw_at(key, Stream::bytespin_flip, smallest), states);
   }
   static __device__ __forceinline__ void set(LabelDraws& out, std::uint32_t begin, Draw draw) {
     out.state[begin + threadIdx.x % 32] = draw;
@@ -377,7 +377,7 @@ __device__ __forceinline__ void draw_bonds(std::uint32_t (*drawn)[2][kDim], unsi
     const unsigned row = top + block / kDim;
     const std::uint64_t first = __shfl_sync(~0u, word.first, static_cast<int>(row));
     const std::uint64_t call =
-        (first / kSlotsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane % kCallsPerBlock;
+        (first / kDrawsPerBlock * kDim + block % kDim) * kCallsPerBlock + lane % kCallsPerBlock;
     const uint2 mask = DrawnBlocks(key, call, bond).mask(lane >= kCallsPerBlock);
     if (lane % kCallsPerBlock == 0) out[block] = mask;
   }
@@ -949,7 +949,7 @@ __device__ __forceinline__ Candidate candidate(const GraphView& graph, const Fus
     return {bond.exists && slab.have(bond.a, bond.b), bond.a, bond.b, bond.direction};
   }
   if (index >= borders.first[kDim + 1]) return {};
-  const RewiredSlot bond = graph.rewired[borders.rewired<kDim>(index)];
+  const IndexedBond bond = graph.rewired[borders.rewired<kDim>(index)];
   if (!slab.have(bond.a, bond.b)) return {};
   return {rewired_drawn(graph, replicas, replica, bond), bond.a, bond.b, -1};
 }
@@ -967,7 +967,7 @@ __device__ __forceinline__ void join_bond(const GraphView& graph, const FusedLab
   SiteNode a, b;
   if (joined) {
     if (bond.direction >= 0) {
-      joined = bit_at(arrays.drawn, GraphView::slot_of<kDim>(bond.a, bond.direction));
+      joined = bit_at(arrays.drawn, GraphView::draw_index_of<kDim>(bond.a, bond.direction));
     }
     a = node_of<kDim>(labels, arrays, bond.a);
     b = node_of<kDim>(labels, arrays, bond.b);
@@ -999,8 +999,9 @@ __global__ void __launch_bounds__(kThreads)
 
 __device__ __forceinline__ void mark_gone(const GraphView& graph, std::uint32_t* gone,
                                           std::uint64_t index) {
-  const std::uint64_t slot = graph.rewired[index].slot;
-  if (slot < graph.bond_slots.lattice_slots) atomicOr(gone + (slot >> 5), 1u << (slot & 31u));
+  const std::uint64_t draw_index = graph.rewired[index].draw_index;
+  if (draw_index < graph.bond_draw_index.lattice_draws)
+    atomicOr(gone + (draw_index >> 5), 1u << (draw_index & 31u));
 }
 
 __global__ void __launch_bounds__(kThreads)

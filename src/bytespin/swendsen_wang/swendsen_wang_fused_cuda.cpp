@@ -20,7 +20,7 @@ std::uint32_t most_nodes(const GraphView& graph) {
 }
 
 std::uint64_t mask_words(const GraphView& graph) {
-  return graph.bond_slots.lattice_slots / 32 + kMaskSlack;
+  return graph.bond_draw_index.lattice_draws / 32 + kMaskSlack;
 }
 
 // Whether the current device supports LaunchShape::starts_early.

@@ -11,8 +11,8 @@ namespace {
 
 using namespace device;
 
-// Bond activation. The bonds of the 64 sites of a warp are kDim blocks of 64 consecutive slots.
-// Half a warp draws a block by 16 calls, and ballots give the bit masks of its slots.
+// Bond activation. The bonds of the 64 sites of a warp are kDim blocks of 64 consecutive draws.
+// Half a warp draws a block by 16 calls, and ballots give the bit masks of its draws.
 
 constexpr unsigned kWarpSites = 64;
 
@@ -34,9 +34,9 @@ struct DrawnBonds {
 
   // Bit s: the bond from site s of one half (0, 1) of the warp's sites to the next site.
   __device__ __forceinline__ std::uint32_t mask(unsigned half, unsigned direction) const {
-    const unsigned slot = (half * kDim + direction) * 32;
-    const uint2 block = blocks[slot / kSlotsPerBlock];
-    return slot % kSlotsPerBlock == 0 ? block.x : block.y;
+    const unsigned draw_index = (half * kDim + direction) * 32;
+    const uint2 block = blocks[draw_index / kDrawsPerBlock];
+    return draw_index % kDrawsPerBlock == 0 ? block.x : block.y;
   }
 };
 
@@ -89,17 +89,17 @@ __device__ __forceinline__ void activate_shortcut(const GraphView& graph,
                                                   const DeviceReplicas& replicas,
                                                   const LabelArrays& arrays,
                                                   std::uint8_t* shortcut_on, const Item& item) {
-  const RewiredSlot bond = graph.rewired[item.index];
+  const IndexedBond bond = graph.rewired[item.index];
   const std::uint8_t* spins = replicas.spins_of(item.replica);
   const bool drawn =
-      is_below(slot_draw(replicas.key(item.replica), Stream::bytespin_bond, bond.slot),
+      is_below(draw_at(replicas.key(item.replica), Stream::bytespin_bond, bond.draw_index),
                graph.bond[replicas.temperature(item.replica)]);
   shortcut_on[item.replica * graph.rewired_count + item.index] =
       drawn && spins[bond.a] == spins[bond.b];
-  if (bond.slot >= graph.bond_slots.lattice_slots) return;
-  const auto group = static_cast<std::uint32_t>(bond.slot >> 5);
-  const std::uint32_t site = group / graph.bond_slots.dim * 32 + (bond.slot & 31u);
-  const std::uint32_t bit = 8 * (site % 4) + group % graph.bond_slots.dim;
+  if (bond.draw_index >= graph.bond_draw_index.lattice_draws) return;
+  const auto group = static_cast<std::uint32_t>(bond.draw_index >> 5);
+  const std::uint32_t site = group / graph.bond_draw_index.dim * 32 + (bond.draw_index & 31u);
+  const std::uint32_t bit = 8 * (site % 4) + group % graph.bond_draw_index.dim;
   auto* words = reinterpret_cast<std::uint32_t*>(arrays.of_replica(arrays.bonds, item.replica));
   atomicAnd(words + site / 4, ~(1u << bit));
 }
@@ -156,7 +156,7 @@ __device__ __forceinline__ void draw_flips(const DrawKey& key, std::uint8_t* out
 __device__ __forceinline__ void draw_states(const DrawKey& key, std::uint32_t states,
                                             std::uint8_t* out, std::uint64_t call) {
   const Words4 x = key.words(Stream::bytespin_flip, call);
-  std::uint8_t* block = out + call / kCallsPerBlock * kSlotsPerBlock + call % kCallsPerBlock;
+  std::uint8_t* block = out + call / kCallsPerBlock * kDrawsPerBlock + call % kCallsPerBlock;
 #pragma unroll
   for (unsigned w = 0; w < 4; ++w) block[kCallsPerBlock * w] = any_state(x.w[w], states);
 }
@@ -198,9 +198,9 @@ __global__ void __launch_bounds__(kItemThreads)
 void launch_draw_orientations(const GraphView& graph, const DeviceReplicas& replicas,
                               const LabelArrays& arrays, cudaStream_t stream) {
   const std::uint64_t per_thread = graph.potts ? 4 : 16;
-  // Whole blocks of 64 slots; arrays.stride has room for them.
+  // Whole blocks of 64 draws; arrays.stride has room for them.
   const ReplicaItems draws(
-      (arrays.sites + kSlotsPerBlock - 1) / kSlotsPerBlock * kSlotsPerBlock / per_thread,
+      (arrays.sites + kDrawsPerBlock - 1) / kDrawsPerBlock * kDrawsPerBlock / per_thread,
       arrays.replicas, arrays.part);
   launch(graph.potts ? draw_orientations<true> : draw_orientations<false>, draws, stream, graph,
          replicas, arrays);

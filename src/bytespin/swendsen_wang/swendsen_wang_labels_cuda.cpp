@@ -19,12 +19,12 @@ namespace {
 
 // The ends of the rewired bonds.
 DeviceBuffer<SitePair> ends_of(const GraphView& graph, cudaStream_t stream) {
-  static_assert(offsetof(RewiredSlot, b) == offsetof(RewiredSlot, a) + sizeof(Site));
+  static_assert(offsetof(IndexedBond, b) == offsetof(IndexedBond, a) + sizeof(Site));
   DeviceBuffer<SitePair> pairs(graph.rewired_count);
   if (pairs.empty()) return pairs;
-  const auto* from = reinterpret_cast<const std::byte*>(graph.rewired) + offsetof(RewiredSlot, a);
+  const auto* from = reinterpret_cast<const std::byte*>(graph.rewired) + offsetof(IndexedBond, a);
   check_cuda(
-      cudaMemcpy2DAsync(pairs.data(), sizeof(SitePair), from, sizeof(RewiredSlot), sizeof(SitePair),
+      cudaMemcpy2DAsync(pairs.data(), sizeof(SitePair), from, sizeof(IndexedBond), sizeof(SitePair),
                         graph.rewired_count, cudaMemcpyDeviceToDevice, stream),
       "copying rewired bonds");
   return pairs;

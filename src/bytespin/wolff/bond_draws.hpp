@@ -7,7 +7,7 @@
 
 namespace rewise::bytespin {
 
-// slot_draw() for the bonds of one replica and step. The products that all bonds share are computed
+// draw_at() for the bonds of one replica and step. The products that all bonds share are computed
 // once: Philox's first round of the step and its contribution to the second.
 class BondDraws {
  public:
@@ -22,8 +22,8 @@ class BondDraws {
     second_low_ = kPhiloxM0 * c0;
   }
 
-  RW_HD bool drawn(std::uint32_t slot) const {
-    const std::uint32_t item = (slot >> 6) << 4 | (slot & 15u);
+  RW_HD bool drawn(std::uint32_t draw_index) const {
+    const std::uint32_t item = (draw_index >> 6) << 4 | (draw_index & 15u);
     const std::uint32_t c2 =
         mulhi32(kPhiloxM0, item) ^ static_cast<std::uint32_t>(Stream::bytespin_bond) ^ high_;
     std::uint32_t w0 = mulhi32(kPhiloxM1, c2) ^ step_low_ ^ (low_ + kPhiloxW0);
@@ -41,8 +41,9 @@ class BondDraws {
       w2 = hi0 ^ w3 ^ (high_ + round * kPhiloxW1);
       w3 = lo0;
     }
-    const std::uint32_t low = (slot & 16u) != 0 ? w1 : w0, high = (slot & 16u) != 0 ? w3 : w2;
-    return is_below((slot & 32u) != 0 ? high : low, bond_);
+    const std::uint32_t low = (draw_index & 16u) != 0 ? w1 : w0,
+                        high = (draw_index & 16u) != 0 ? w3 : w2;
+    return is_below((draw_index & 32u) != 0 ? high : low, bond_);
   }
 
  private:

@@ -14,11 +14,11 @@
 // of (sites of the tile) x (size of the seed's cluster) is the sum of n_c^2 over all clusters: an
 // improved estimator of N^2 <m^2> without extra cost.
 //
-// Draws (rules.hpp): bonds as for Swendsen-Wang, stream bytespin_bond by slot; the seed of tile t
-// from stream bytespin_seed, item t; the decision of a cluster from stream bytespin_flip, item =
-// its smallest site. Every method that finds the clusters therefore gives the same trajectory. On
-// the CPU, clusters grow from the seeds as in wolff.hpp; the cost is proportional to the number of
-// sites in them.
+// Draws (rules.hpp): bonds as for Swendsen-Wang, stream bytespin_bond by draw index; the seed of
+// tile t from stream bytespin_seed, item t; the decision of a cluster from stream bytespin_flip,
+// item = its smallest site. Every method that finds the clusters therefore gives the same
+// trajectory. On the CPU, clusters grow from the seeds as in wolff.hpp; the cost is proportional to
+// the number of sites in them.
 #pragma once
 
 #include <algorithm>

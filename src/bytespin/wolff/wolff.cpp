@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 
 using bytespin::DrawKey;
 using bytespin::GraphTables;
-using bytespin::kSlotsPerBlock;
+using bytespin::kDrawsPerBlock;
 using bytespin::WolffScratch;
 
 // Draws blocks of bonds. Separate from Growth, so that the compiler keeps the members of Growth in
@@ -92,8 +92,8 @@ class Growth {
 #pragma GCC unroll 4
     for (std::uint32_t k = 0; k < D; ++k) {
       const Site forward = site + stride_[k], back = site - stride_[k];
-      try_bond(forward, slot(site, k));
-      try_bond(back, slot(back, k));
+      try_bond(forward, draw_index(site, k));
+      try_bond(back, draw_index(back, k));
     }
   }
 
@@ -101,37 +101,37 @@ class Growth {
     if ((masks.modified & bit) == 0) {
       for (std::uint32_t k = 0; k < D; ++k) {
         const Site back = tables_.lattice.backward(site, static_cast<int>(k));
-        try_bond(tables_.lattice.forward(site, static_cast<int>(k)), slot(site, k));
-        try_bond(back, slot(back, k));
+        try_bond(tables_.lattice.forward(site, static_cast<int>(k)), draw_index(site, k));
+        try_bond(back, draw_index(back, k));
       }
       return;
     }
     const std::uint32_t index = masks.index(bit);
     const std::uint64_t end = offsets_[index + 1];
     for (std::uint64_t k = offsets_[index]; k < end; ++k) {
-      try_bond(entries_[k].to, entries_[k].slot());
+      try_bond(entries_[k].to, entries_[k].draw_index());
     }
   }
 
-  static HWY_INLINE std::uint64_t slot(Site site, std::uint32_t direction) {
+  static HWY_INLINE std::uint64_t draw_index(Site site, std::uint32_t direction) {
     return (std::uint64_t{site >> 5} * D + direction) << 5 | (site & 31u);
   }
 
   // Branch-free, because the outcome is unpredictable.
-  HWY_INLINE void try_bond(Site neighbour, std::uint64_t slot) {
+  HWY_INLINE void try_bond(Site neighbour, std::uint64_t draw_index) {
     const std::uint8_t spin = spins_[neighbour];
-    const auto joins = static_cast<unsigned>((spin == old_) & drawn(slot));
+    const auto joins = static_cast<unsigned>((spin == old_) & drawn(draw_index));
     *end_ = neighbour;
     end_ += joins;
     spins_[neighbour] = static_cast<std::uint8_t>(spin ^ (change_ & (0u - joins)));
   }
 
-  HWY_INLINE std::uint8_t drawn(std::uint64_t slot) {
-    WolffScratch::Block& block = blocks_[slot / kSlotsPerBlock];
+  HWY_INLINE std::uint8_t drawn(std::uint64_t draw_index) {
+    WolffScratch::Block& block = blocks_[draw_index / kDrawsPerBlock];
     if (HWY_UNLIKELY(block.epoch != epoch_)) {
-      block = {source_.mask(slot / kSlotsPerBlock), epoch_};
+      block = {source_.mask(draw_index / kDrawsPerBlock), epoch_};
     }
-    return static_cast<std::uint8_t>(block.drawn >> (slot % kSlotsPerBlock) & 1u);
+    return static_cast<std::uint8_t>(block.drawn >> (draw_index % kDrawsPerBlock) & 1u);
   }
 
   const GraphTables& tables_;
@@ -198,7 +198,7 @@ class Wolff final : public ClusterUpdater {
 }  // namespace
 
 WolffScratch::WolffScratch(const GraphTables& tables)
-    : blocks((tables.slots + kSlotsPerBlock - 1) / kSlotsPerBlock + 1),
+    : blocks((tables.bond_draws + kDrawsPerBlock - 1) / kDrawsPerBlock + 1),
       queue(std::make_unique_for_overwrite<Site[]>(tables.sites + kQueueSlack)) {}
 
 std::uint64_t grow_cluster(const GraphTables& tables, const Thresholds& thresholds,

@@ -3,7 +3,7 @@
 // undirected bond has one draw per step, so the cluster does not depend on the order in which it
 // grows.
 //
-// Draws are made in blocks of 64 slots (rules.hpp), as soon as the cluster reaches one of them. In
+// Draws are made in blocks of 64 (rules.hpp), as soon as the cluster reaches one of them. In
 // two dimensions a block has the 64 forward bonds of 32 consecutive sites, so that vectorised
 // Philox calls pay off.
 #pragma once
@@ -21,7 +21,7 @@ namespace rewise::bytespin {
 
 // A thread's work space; fits every replica.
 struct WolffScratch {
-  // The drawn bonds of one block of slots, valid for the update with number `epoch`.
+  // The drawn bonds of one block of draws, valid for the update with number `epoch`.
   struct Block {
     std::uint64_t drawn;
     std::uint64_t epoch;
@@ -31,7 +31,7 @@ struct WolffScratch {
   // Discards the bonds drawn so far.
   void begin_update() { ++epoch; }
 
-  std::vector<Block> blocks;      // [slots / 64 + 1]
+  std::vector<Block> blocks;      // [bond_draws / 64 + 1]
   std::unique_ptr<Site[]> queue;  // [sites + slack]
   std::uint64_t epoch = 0;
 };

@@ -109,10 +109,10 @@ struct Ways {
   }
 };
 
-// The slot of a lattice bond from one end and its way.
+// The draw index of a lattice bond from one end and its way.
 template <int kDim>
-__device__ __forceinline__ std::uint64_t way_slot(Site site, Site to, unsigned way) {
-  return GraphView::slot_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
+__device__ __forceinline__ std::uint64_t way_draw_index(Site site, Site to, unsigned way) {
+  return GraphView::draw_index_of<kDim>(way % 2 == 0 ? site : to, static_cast<int>(way / 2));
 }
 
 // One update of one replica; `up` is the new spin of the cluster, of StateSpins true.
@@ -121,8 +121,8 @@ struct Update {
   Threshold bond;
   bool up;
 
-  __device__ __forceinline__ bool drawn(std::uint64_t slot) const {
-    return is_below(slot_draw(key, Stream::bytespin_bond, slot), bond);
+  __device__ __forceinline__ bool drawn(std::uint64_t draw_index) const {
+    return is_below(draw_at(key, Stream::bytespin_bond, draw_index), bond);
   }
 };
 
@@ -204,7 +204,7 @@ class BlockGrowth {
     if constexpr (kDim > 0) {
       const Site to = Ways<kDim>(geometry_, site)[way];
       const bool same = spins.up(to) != update.up;
-      const bool drawn = update.drawn(way_slot<kDim>(site, to, way));
+      const bool drawn = update.drawn(way_draw_index<kDim>(site, to, way));
       if ((modified & bit) == 0) {
         if (same && drawn && spins.claim(to, update.up)) put(queue, to);
         return;
@@ -214,15 +214,15 @@ class BlockGrowth {
     const std::uint64_t end = g_.offsets[index + 1];
     for (std::uint64_t k = g_.offsets[index] + way; k < end; k += kWays<kDim>) {
       const CellBond entry = g_.entries[k];
-      try_bond(update, spins, queue, entry.to, entry.slot());
+      try_bond(update, spins, queue, entry.to, entry.draw_index());
     }
   }
 
   template <class Spins>
   __device__ __forceinline__ void try_bond(const Update& update, const Spins& spins,
-                                           const Queue& queue, Site to, std::uint64_t slot) {
+                                           const Queue& queue, Site to, std::uint64_t draw_index) {
     const bool same = spins.up(to) != update.up;
-    if (same && update.drawn(slot) && spins.claim(to, update.up)) put(queue, to);
+    if (same && update.drawn(draw_index) && spins.claim(to, update.up)) put(queue, to);
   }
 
   __device__ __forceinline__ void put(const Queue& queue, Site site) {

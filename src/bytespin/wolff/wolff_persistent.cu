@@ -274,14 +274,14 @@ class CandidateGrowth {
 #pragma unroll
       for (unsigned way = 0; way < kWays<kDim>; ++way) {
         const Site to = ways.to[way];
-        if ((open >> way & 1u) != 0) next_[at++] = make_uint2(to, slot(site, to, way));
+        if ((open >> way & 1u) != 0) next_[at++] = make_uint2(to, draw_index(site, to, way));
       }
       return;
     }
 #pragma unroll 1
     for (unsigned way = 0; way < kWays<kDim>; ++way) {
       const Site to = ways[way];
-      if ((open >> way & 1u) != 0) offer(make_uint2(to, slot(site, to, way)), at++);
+      if ((open >> way & 1u) != 0) offer(make_uint2(to, draw_index(site, to, way)), at++);
     }
   }
 
@@ -290,7 +290,7 @@ class CandidateGrowth {
     const std::uint64_t begin = __ldg(g_.offsets + index), end = __ldg(g_.offsets + index + 1);
     for (std::uint64_t k = begin + way; k < end; k += kWays<kDim>) {
       const Candidate candidate =
-          make_uint2(__ldg(&g_.entries[k].to), __ldg(&g_.entries[k].slot_low));
+          make_uint2(__ldg(&g_.entries[k].to), __ldg(&g_.entries[k].draw_index_low));
       if (!outside(candidate.x)) continue;
       if (room_ > 0) {
         offer(candidate, kept_ + atomicAdd(&shared_.listed[phase_], 1u));
@@ -300,7 +300,7 @@ class CandidateGrowth {
     }
   }
 
-  __device__ __forceinline__ static std::uint32_t slot(Site site, Site to, unsigned way) {
+  __device__ __forceinline__ static std::uint32_t draw_index(Site site, Site to, unsigned way) {
     const Site owner = way % 2 == 0 ? site : to;
     return ((owner >> 5) * static_cast<unsigned>(kDim) + way / 2) << 5 | (owner & 31u);
   }

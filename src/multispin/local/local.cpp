@@ -31,41 +31,41 @@ HWY_INLINE V32 flips_of_degree(const V32* x, V32 own, V32 item, const DegreeTabl
   // Metropolis draws only if fewer than K / 2 neighbours disagree (the energy rises), Glauber
   // always.
   constexpr unsigned kClasses = kRule == CellRule::downhill ? (K + 1) / 2 : K + 1;
-  const Planes<K> planes(x);
+  const BitCount<K> count(x);
   const std::uint32_t* bits = table.bit.data();
   const auto digit = [&](unsigned n) HWY_ATTR {
-    return planes.template pick<kClasses>([&](unsigned j) { return bits[n * kClasses + j]; });
+    return count.template pick<kClasses>([&](unsigned j) { return bits[n * kClasses + j]; });
   };
   const SharedItems shared(calls, item);
   if constexpr (kRule == CellRule::in_field) {
     const auto picked = [&](const std::vector<std::uint32_t>& words) HWY_ATTR {
-      return planes.template pick<kClasses>([&](unsigned j) { return words[j]; });
+      return count.template pick<kClasses>([&](unsigned j) { return words[j]; });
     };
     const V32 draw = needs_draw(own, picked(table.up_draws), picked(table.down_draws));
     return flips_in_field(heat_bath, own,
                           draw_below(calls, shared, draw, hn::Xor(draw, ones()), digit));
   }
-  const V32 certain = planes.template at_least<kClasses>();
+  const V32 certain = count.template at_least<kClasses>();
   return draw_below(calls, shared, hn::Xor(certain, ones()), certain, digit);
 }
 
 // Counts any number of words per bit position, with a ripple-carry adder.
 struct AnyCount {
-  static constexpr unsigned kMaxPlanes = 32;
-  V32 plane[kMaxPlanes];
-  unsigned planes = 0;
+  static constexpr unsigned kMaxWidth = 32;
+  V32 bit[kMaxWidth];
+  unsigned width = 0;
 
   HWY_INLINE void add(V32 x) {
-    for (unsigned p = 0; p < planes; ++p) {
-      const V32 carry = hn::And(plane[p], x);
-      plane[p] = hn::Xor(plane[p], x);
+    for (unsigned p = 0; p < width; ++p) {
+      const V32 carry = hn::And(bit[p], x);
+      bit[p] = hn::Xor(bit[p], x);
       x = carry;
     }
   }
   HWY_INLINE V32 equal(std::uint32_t n) const {
     V32 m = ones();
-    for (unsigned p = 0; p < planes; ++p) {
-      m = n >> p & 1 ? hn::And(m, plane[p]) : hn::AndNot(plane[p], m);
+    for (unsigned p = 0; p < width; ++p) {
+      m = n >> p & 1 ? hn::And(m, bit[p]) : hn::AndNot(bit[p], m);
     }
     return m;
   }
@@ -87,8 +87,8 @@ HWY_INLINE V32 flips_hub(const ModifiedGroup& group, const DegreeTable& table, b
                          std::uint32_t i) {
   const D32 d;
   AnyCount count;
-  while (group.degree >> count.planes) {
-    count.plane[count.planes++] = hn::Zero(d);
+  while (group.degree >> count.width) {
+    count.bit[count.width++] = hn::Zero(d);
   }
   for (std::uint32_t j = 0; j < group.degree; ++j) {
     const V32 neighbour = neighbours(spins, group, j, i);
@@ -247,7 +247,7 @@ void share_modified(const Layout& layout, int colour, const ThreadTeam& team, st
                     const F& f) {
   for (const ModifiedGroup& group : layout.modified) {
     if (group.colour == colour) {
-      const auto [first, last] = team.part(group.padded / kGuard);
+      const auto [first, last] = team.own_range(group.padded / kGuard);
       if (first < last) f(group, first * kGuard, last * kGuard, fresh);
     }
     fresh += group.padded;
@@ -343,7 +343,7 @@ bool local_sweep(const Layout& layout, const LocalTables& tables, const Address&
     bool stopped = false;
     while (row < regular.rows && !stopped) {
       const std::uint32_t count = std::min(block, regular.rows - row);
-      const auto [first, last] = team.part(count);
+      const auto [first, last] = team.own_range(count);
       if (first < last) {
         HWY_DYNAMIC_DISPATCH(UpdateRegular)
         (layout, tables, at, colour, row + first, row + last, spins);

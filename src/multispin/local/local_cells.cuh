@@ -1,11 +1,12 @@
 // Local updates of single cells on the device (local_cuda.hpp). Unsatisfied bonds are counted
-// in binary planes. Eight digits of the draws are compared at once; words that are still undecided
-// wait in a queue in shared memory, which full warps process. `spins` are the words of a pack of
-// kVec word groups, in global or in shared memory.
+// in binary: word p of a count has bit p of the numbers of 32 replicas. Eight digits of the draws
+// are compared at once; words that are still undecided wait in a queue in shared memory, which full
+// warps process. `spins` are the words of a pack of kVec word groups, in global or in shared
+// memory.
 //
 // The speed is limited by logical instructions, of which a scheduler issues half a warp per cycle.
 // Each digit of a word costs three: one selects the threshold's digit among the classes by the
-// planes of the count, two are those of compare().
+// bits of the count, two are those of compare().
 #pragma once
 
 #include <bit>
@@ -51,20 +52,20 @@ struct RegularNeighbours {
   }
 };
 
-constexpr unsigned kPlanes = 4;  // planes of a count of unsatisfied bonds, up to 15
+constexpr unsigned kCountBits = 4;  // of a count of unsatisfied bonds, up to 15
 
 // The number of unsatisfied bonds (in a field: of neighbours that are up) in each replica.
-// open: the replicas that need a draw. plane: the number in binary planes, valid in these replicas.
+// open: the replicas that need a draw. bit: the number in binary, valid in these replicas.
 struct Count {
   std::uint32_t open = 0;
-  std::uint32_t plane[kPlanes] = {};
+  std::uint32_t bit[kCountBits] = {};
 };
-// Number of planes of a count below `classes`.
-constexpr int planes_of(int classes) {
+// Number of bits of a count below `classes`.
+constexpr int count_width(int classes) {
   return classes <= 1 ? 1 : static_cast<int>(std::bit_width(static_cast<unsigned>(classes - 1)));
 }
 
-// The replicas in which a number of four planes is below n, 1 <= n <= 4.
+// The replicas in which a number of four bits is below n, 1 <= n <= 4.
 template <int n>
 __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   static_assert(n >= 1 && n <= 4);
@@ -75,19 +76,19 @@ __device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p) {
   return ~high;
 }
 
-// The replicas in which a number of `planes` planes is below n.
-__device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned planes,
+// The replicas in which a number of `width` bits is below n.
+__device__ __forceinline__ std::uint32_t is_below(const std::uint32_t* p, unsigned width,
                                                   unsigned n) {
-  if (n >> planes != 0) return ~0u;
+  if (n >> width != 0) return ~0u;
   std::uint32_t below = 0, equal = ~0u;
-  for (unsigned k = planes; k-- > 0;) {
+  for (unsigned k = width; k-- > 0;) {
     if ((n >> k & 1u) != 0) below |= equal & ~p[k];
     equal &= (n >> k & 1u) != 0 ? p[k] : ~p[k];
   }
   return below;
 }
 
-// The binary planes of the number of set bits among K words.
+// The binary number of set bits among K words.
 template <int K>
 __device__ __forceinline__ void count_bits(const std::uint32_t* x, std::uint32_t* p) {
   p[2] = p[3] = 0;
@@ -133,10 +134,10 @@ struct InField {
 
   // The spins that need a draw, by the number of neighbours that are up.
   __device__ __forceinline__ std::uint32_t draws(std::uint32_t own, const std::uint32_t* up,
-                                                 unsigned planes, std::uint32_t degree) const {
+                                                 unsigned width, std::uint32_t degree) const {
     if (heat_bath) return ~0u;
-    return select(own, ~is_below(up, planes, least_up(degree)),
-                  is_below(up, planes, most_down(degree)));
+    return select(own, ~is_below(up, width, least_up(degree)),
+                  is_below(up, width, most_down(degree)));
   }
   // A spin that is up needs a draw if at least this many neighbours u are up: 2 u - degree + h > 0.
   __device__ __forceinline__ std::uint32_t least_up(std::uint32_t degree) const {
@@ -185,8 +186,8 @@ __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint
   constexpr bool kDownhill = kRule == CellRule::downhill;
   Count n;
   if constexpr (kRule == CellRule::in_field) {
-    count_bits<2 * kDim>(near, n.plane);
-    n.open = update.in_field.draws(own, n.plane, kPlanes, 2 * kDim);
+    count_bits<2 * kDim>(near, n.bit);
+    n.open = update.in_field.draws(own, n.bit, kCountBits, 2 * kDim);
   } else if constexpr (kDownhill && kDim == 1) {
     n.open = ~((near[0] ^ own) | (near[1] ^ own));
   } else if constexpr (kDownhill && kDim == 2) {
@@ -194,33 +195,33 @@ __device__ __forceinline__ Count count_around(std::uint32_t own, const std::uint
     const std::uint32_t two = majority(near[0], near[1], near[2]);
     const std::uint32_t one = select(own, s | near[3], ~(s & near[3]));
     n.open = one & ~(two ^ own);
-    n.plane[0] = s ^ near[3];
+    n.bit[0] = s ^ near[3];
   } else if constexpr (kDownhill && kDim == 3) {
-    std::uint32_t up[kPlanes];
+    std::uint32_t up[kCountBits];
     count_bits<6>(near, up);
     n.open = ~(own ^ up[2]) & (own | ~(up[1] & up[0]));
-    n.plane[0] = up[0];
-    n.plane[1] = (up[1] ^ own) & ~up[0];
+    n.bit[0] = up[0];
+    n.bit[1] = (up[1] ^ own) & ~up[0];
   } else {
     std::uint32_t x[2 * kDim];
 #pragma unroll
     for (int k = 0; k < 2 * kDim; ++k) x[k] = own ^ near[k];
-    count_bits<2 * kDim>(x, n.plane);
-    n.open = kDownhill ? is_below<kDim>(n.plane) : ~0u;
+    count_bits<2 * kDim>(x, n.bit);
+    n.open = kDownhill ? is_below<kDim>(n.bit) : ~0u;
   }
   return n;
 }
 
-// For every bit selects at(n), where n < kCount is given in binary planes.
+// For every bit selects at(n), where n < kCount is given in binary.
 template <int kCount, int kFirst = 0, class At>
-__device__ __forceinline__ std::uint32_t pick(const std::uint32_t* plane, const At& at) {
+__device__ __forceinline__ std::uint32_t pick(const std::uint32_t* count_bit, const At& at) {
   if constexpr (kCount == 1) {
     return at(kFirst);
   } else {
     constexpr auto kBit = static_cast<int>(std::bit_width(static_cast<unsigned>(kCount - 1))) - 1;
     constexpr int kHalf = 1 << kBit;
-    return select(plane[kBit], pick<kCount - kHalf, kFirst + kHalf>(plane, at),
-                  pick<kHalf, kFirst>(plane, at));
+    return select(count_bit[kBit], pick<kCount - kHalf, kFirst + kHalf>(count_bit, at),
+                  pick<kHalf, kFirst>(count_bit, at));
   }
 }
 
@@ -230,7 +231,7 @@ constexpr unsigned kAllCalls = 8;
 
 // Number of classes of regular cells, and the largest number of classes of modified cells whose
 // words may wait in the queue. Cells with more classes are rare. They are decided at once, because
-// the additional planes would slow down all others.
+// the additional bits would slow down all others.
 constexpr int regular_classes(int dim, CellRule rule) {
   return rule == CellRule::downhill ? dim : 2 * dim + 1;
 }
@@ -243,16 +244,16 @@ struct OpenCell {
   std::uint32_t slot, site;
   std::uint32_t thresholds;            // first class in the table, classes in the upper 8 bits
   std::uint32_t undecided[kVec] = {};  // 0: none
-  std::uint32_t plane[kVec][kPlanes];
+  std::uint32_t count_bit[kVec][kCountBits];
 };
 
-// The queue of undecided words, with the planes of their counts.
+// The queue of undecided words, with the bits of their counts.
 template <unsigned kRoom, int kKept>
 struct Queue {
   static constexpr unsigned kSize = kRoom;
-  static constexpr int kPlanesKept = kKept;
+  static constexpr int kBitsKept = kKept;
   std::uint32_t word[kSize], site[kSize], undecided[kSize];
-  std::uint32_t plane[kKept][kSize];
+  std::uint32_t count_bit[kKept][kSize];
   std::uint32_t thresholds[kSize];  // as in OpenCell
   std::uint8_t word_group[kSize];
 
@@ -264,7 +265,7 @@ struct Queue {
     thresholds[q] = cell.thresholds;
     word_group[q] = static_cast<std::uint8_t>(v);
 #pragma unroll
-    for (int p = 0; p < kKept; ++p) plane[p][q] = cell.plane[v][p];
+    for (int p = 0; p < kKept; ++p) count_bit[p][q] = cell.count_bit[v][p];
   }
 };
 
@@ -274,7 +275,7 @@ template <int kVec, int kClasses, int kMax>
 struct Block {
   PhiloxCall call_words[kVec][kAllCalls];
   uint4 regular[kVec][kClasses][kAllCalls];  // digits of the classes
-  Queue<kThreads * kVec, planes_of(kMax)> queue;
+  Queue<kThreads * kVec, count_width(kMax)> queue;
   unsigned waiting;
 };
 
@@ -295,10 +296,10 @@ __device__ __forceinline__ void compare(std::uint32_t r, std::uint32_t t, std::u
   undecided &= ~(r ^ t);
 }
 
-__device__ __forceinline__ std::uint32_t equals(const std::uint32_t* plane, unsigned planes,
+__device__ __forceinline__ std::uint32_t equals(const std::uint32_t* count_bit, unsigned width,
                                                 unsigned n) {
   std::uint32_t m = ~0u;
-  for (unsigned p = 0; p < planes; ++p) m &= n >> p & 1u ? plane[p] : ~plane[p];
+  for (unsigned p = 0; p < width; ++p) m &= n >> p & 1u ? count_bit[p] : ~count_bit[p];
   return m;
 }
 
@@ -312,7 +313,7 @@ __device__ __forceinline__ const uint4* digits_of(const DeviceThresholds& t,
 
 // Compares the four digits of a call. digit(c): the four threshold digits of class c.
 template <int C, class Digits>
-__device__ __forceinline__ void compare_call(const Words4& words, const std::uint32_t* plane,
+__device__ __forceinline__ void compare_call(const Words4& words, const std::uint32_t* count_bit,
                                              const Digits& digit, std::uint32_t& undecided,
                                              std::uint32_t& below) {
   uint4 digits[C];
@@ -322,10 +323,10 @@ __device__ __forceinline__ void compare_call(const Words4& words, const std::uin
   const auto y = [&](int c) { return digits[c].y; };
   const auto z = [&](int c) { return digits[c].z; };
   const auto w = [&](int c) { return digits[c].w; };
-  compare(words.w[0], pick<C>(plane, x), undecided, below);
-  compare(words.w[1], pick<C>(plane, y), undecided, below);
-  compare(words.w[2], pick<C>(plane, z), undecided, below);
-  compare(words.w[3], pick<C>(plane, w), undecided, below);
+  compare(words.w[0], pick<C>(count_bit, x), undecided, below);
+  compare(words.w[1], pick<C>(count_bit, y), undecided, below);
+  compare(words.w[2], pick<C>(count_bit, z), undecided, below);
+  compare(words.w[3], pick<C>(count_bit, w), undecided, below);
 }
 
 // Returns the flips of one word that the first digits decide; sets `undecided` to the other bits.
@@ -342,7 +343,7 @@ __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
   for (unsigned call = 0; call < kQuickCalls; ++call) {
     const Words4 words = shared.words(s.draw.seed, call_words[call]);
     compare_call<C>(
-        words, count.plane, [&](int c) { return digit(c, call); }, undecided, below);
+        words, count.bit, [&](int c) { return digit(c, call); }, undecided, below);
   }
   return below & ~undecided;
 }
@@ -351,21 +352,21 @@ __device__ __forceinline__ std::uint32_t decide_quickly(const BlockUpdate& s,
 template <int C, class Digits>
 __device__ __forceinline__ std::uint32_t decide_later(
     const BlockUpdate& s, const PhiloxItem& shared, const PhiloxCall* call_words,
-    const std::uint32_t* plane, const Digits& digit, std::uint32_t undecided) {
+    const std::uint32_t* count_bit, const Digits& digit, std::uint32_t undecided) {
   std::uint32_t below = 0;
 #pragma unroll 1
   for (unsigned call = kQuickCalls; call < kAllCalls && undecided != 0; ++call) {
     const Words4 words = shared.words(s.draw.seed, call_words[call]);
     compare_call<C>(
-        words, plane, [&](int c) { return digit(c, call); }, undecided, below);
+        words, count_bit, [&](int c) { return digit(c, call); }, undecided, below);
   }
   return below & ~undecided;
 }
 
-// Compares the digits of calls [call, end) for any number of classes, counts in `planes` planes.
+// Compares the digits of calls [call, end) for any number of classes, counts of `width` bits.
 inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const PhiloxItem& shared,
                                            const PhiloxCall* call_words, std::uint32_t word_group,
-                                           const std::uint32_t* plane, unsigned planes,
+                                           const std::uint32_t* count_bit, unsigned width,
                                            std::uint32_t first_class, std::uint32_t classes,
                                            unsigned call, unsigned end, std::uint32_t& undecided) {
   const uint4* digits = digits_of(s.thresholds, word_group, first_class);
@@ -374,7 +375,7 @@ inline __device__ std::uint32_t decide_any(const BlockUpdate& s, const PhiloxIte
     const Words4 words = shared.words(s.draw.seed, call_words[call]);
     uint4 t = make_uint4(0, 0, 0, 0);
     for (std::uint32_t c = 0; c < classes; ++c) {
-      const std::uint32_t m = equals(plane, planes, c) & undecided;
+      const std::uint32_t m = equals(count_bit, width, c) & undecided;
       if (m == 0) continue;
       const uint4 digit = __ldg(digits + c * kAllCalls + call);
       t.x |= m & digit.x;
@@ -441,19 +442,19 @@ __device__ __forceinline__ void queue_up(Block<kVec, kClasses, kMax>& block,
   }
 }
 
-// Calls decide(PhiloxItem, word group of the block, planes, first class, classes, undecided) for
-// the q-th waiting word.
+// Calls decide(PhiloxItem, word group of the block, count bits, first class, classes, undecided)
+// for the q-th waiting word.
 template <int kVec, class AnyQueue, class Decide>
 __device__ __forceinline__ void decide_waiting(const BlockUpdate& s, const AnyQueue& queue,
                                                unsigned q, std::uint32_t* spins,
                                                const Decide& decide) {
   const unsigned v = queue.word_group[q];
-  std::uint32_t plane[kPlanes];
+  std::uint32_t count_bit[kCountBits];
 #pragma unroll
-  for (int p = 0; p < AnyQueue::kPlanesKept; ++p) plane[p] = queue.plane[p][q];
+  for (int p = 0; p < AnyQueue::kBitsKept; ++p) count_bit[p] = queue.count_bit[p][q];
   const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, queue.site[q]);
   spins[static_cast<std::size_t>(queue.word[q]) * kVec + v] ^=
-      decide(shared, v, plane, queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24,
+      decide(shared, v, count_bit, queue.thresholds[q] & 0xFFFFFFu, queue.thresholds[q] >> 24,
              queue.undecided[q]);
 }
 
@@ -464,19 +465,19 @@ __device__ __forceinline__ void decide_any_waiting(const BlockUpdate& s, const A
                                                    unsigned q, std::uint32_t* spins) {
   decide_waiting<kVec>(
       s, queue, q, spins,
-      [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* plane,
+      [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* count_bit,
           std::uint32_t first_class, std::uint32_t classes, std::uint32_t undecided) {
         const std::uint32_t word_group = s.pack_index * kVec + v;
-        constexpr int kMax = 1 << AnyQueue::kPlanesKept, kFew = 4;
+        constexpr int kMax = 1 << AnyQueue::kBitsKept, kFew = 4;
         if (kMax <= kFew || classes <= kFew) {
           const uint4* digits = digits_of(s.thresholds, word_group, first_class);
           const auto digit = [&](int c, unsigned call) {
             const auto wanted = static_cast<std::uint32_t>(c);
             return wanted < classes ? __ldg(digits + wanted * kAllCalls + call) : uint4{};
           };
-          return decide_later<kFew>(s, shared, calls[v], plane, digit, undecided);
+          return decide_later<kFew>(s, shared, calls[v], count_bit, digit, undecided);
         }
-        return decide_any(s, shared, calls[v], word_group, plane, AnyQueue::kPlanesKept,
+        return decide_any(s, shared, calls[v], word_group, count_bit, AnyQueue::kBitsKept,
                           first_class, classes, kQuickCalls, kAllCalls, undecided);
       });
 }
@@ -491,13 +492,15 @@ __device__ __forceinline__ void decide_queue(const BlockUpdate& s,
     if constexpr (!kRegular) {
       decide_any_waiting<kVec>(s, block.queue, block.call_words, q, spins);
     } else {
-      decide_waiting<kVec>(
-          s, block.queue, q, spins,
-          [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* plane, std::uint32_t,
-              std::uint32_t, std::uint32_t undecided) {
-            const auto digit = [&](int c, unsigned call) { return block.regular[v][c][call]; };
-            return decide_later<kClasses>(s, shared, block.call_words[v], plane, digit, undecided);
-          });
+      decide_waiting<kVec>(s, block.queue, q, spins,
+                           [&](const PhiloxItem& shared, unsigned v, const std::uint32_t* count_bit,
+                               std::uint32_t, std::uint32_t, std::uint32_t undecided) {
+                             const auto digit = [&](int c, unsigned call) {
+                               return block.regular[v][c][call];
+                             };
+                             return decide_later<kClasses>(s, shared, block.call_words[v],
+                                                           count_bit, digit, undecided);
+                           });
     }
   }
 }
@@ -539,22 +542,22 @@ __device__ __forceinline__ OpenCell<kVec> regular_cell(const DeviceLattice& g, c
     own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<kClasses>(s, shared, tables.call_words[v],
                                                                    count, digit, cell.undecided[v]);
 #pragma unroll
-    for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count.plane[p];
+    for (unsigned p = 0; p < kCountBits; ++p) cell.count_bit[v][p] = count.bit[p];
   }
   store<kVec>(own_at, own);
   return cell;
 }
 
-// Adds the bits of four words to planes, with three full adders and their carries.
-__device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* plane) {
-  const std::uint32_t a = majority(plane[0], x[0], x[1]);
-  plane[0] = xor3(plane[0], x[0], x[1]);
-  const std::uint32_t b = majority(plane[0], x[2], x[3]);
-  plane[0] = xor3(plane[0], x[2], x[3]);
-  const std::uint32_t c = majority(plane[1], a, b);
-  plane[1] = xor3(plane[1], a, b);
-  plane[3] ^= plane[2] & c;
-  plane[2] ^= c;
+// Adds the bits of four words to a count, with three full adders and their carries.
+__device__ __forceinline__ void add_four(const std::uint32_t* x, std::uint32_t* count_bit) {
+  const std::uint32_t a = majority(count_bit[0], x[0], x[1]);
+  count_bit[0] = xor3(count_bit[0], x[0], x[1]);
+  const std::uint32_t b = majority(count_bit[0], x[2], x[3]);
+  count_bit[0] = xor3(count_bit[0], x[2], x[3]);
+  const std::uint32_t c = majority(count_bit[1], a, b);
+  count_bit[1] = xor3(count_bit[1], a, b);
+  count_bit[3] ^= count_bit[2] & c;
+  count_bit[2] ^= c;
 }
 
 // Digits of the classes of a warp of modified cells, from global memory.
@@ -595,12 +598,12 @@ struct ModifiedBlock : Block<kVec, 1, most_quick(kRule)> {
 // The replicas whose spins need a draw.
 template <CellRule kRule>
 __device__ __forceinline__ std::uint32_t draw_mask(const BlockUpdate& s, std::uint32_t own,
-                                                   const std::uint32_t* plane, unsigned planes,
+                                                   const std::uint32_t* count_bit, unsigned width,
                                                    const DeviceWarp& warp) {
   if constexpr (kRule == CellRule::in_field) {
-    return s.in_field.draws(own, plane, planes, warp.degree);
+    return s.in_field.draws(own, count_bit, width, warp.degree);
   }
-  return kRule == CellRule::downhill ? is_below(plane, planes, warp.classes) : ~0u;
+  return kRule == CellRule::downhill ? is_below(count_bit, width, warp.classes) : ~0u;
 }
 
 // Adds kMany neighbours of a modified cell, from the j-th on, to its counts.
@@ -632,7 +635,7 @@ __device__ __forceinline__ void count_listed(const std::uint32_t* column, const 
       for (unsigned k = 0; k < 4; ++k) {
         x[k] = xor3(kField ? 0 : own.w[v], far[four + k].w[v], listed_sign(entry[four + k]));
       }
-      add_four(x, count[v].plane);
+      add_four(x, count[v].bit);
     }
   }
 }
@@ -667,31 +670,32 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
     for (int v = 0; v < kVec; ++v) {
       const auto mine = [&](int c, unsigned call) { return digit(v, c, call); };
       if constexpr (kDownhill) {
-        count[v].open = is_below<C>(count[v].plane);
+        count[v].open = is_below<C>(count[v].bit);
       } else if constexpr (kField) {
-        count[v].open = s.in_field.draws(own.w[v], count[v].plane, kPlanes, warp.degree);
+        count[v].open = s.in_field.draws(own.w[v], count[v].bit, kCountBits, warp.degree);
       } else {
         count[v].open = ~0u;
       }
       own.w[v] = kept<kRule>(s, own.w[v]) ^ decide_quickly<C>(s, shared, tables.call_words[v],
                                                               count[v], mine, cell.undecided[v]);
 #pragma unroll
-      for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = count[v].plane[p];
+      for (unsigned p = 0; p < kCountBits; ++p) cell.count_bit[v][p] = count[v].bit[p];
     }
   };
   const auto decide_many = [&] {
     const bool may_wait = warp.classes <= Tables::kMax;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) {
-      std::uint32_t* plane = count[v].plane;
-      std::uint32_t undecided = draw_mask<kRule>(s, own.w[v], plane, kPlanes, warp);
+      std::uint32_t* count_bit = count[v].bit;
+      std::uint32_t undecided = draw_mask<kRule>(s, own.w[v], count_bit, kCountBits, warp);
       own.w[v] = kept<kRule>(s, own.w[v]) ^ ~undecided;
-      own.w[v] ^= decide_any(
-          s, shared, tables.call_words[v], s.pack_index * kVec + static_cast<unsigned>(v), plane,
-          kPlanes, warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls, undecided);
+      own.w[v] ^= decide_any(s, shared, tables.call_words[v],
+                             s.pack_index * kVec + static_cast<unsigned>(v), count_bit, kCountBits,
+                             warp.thresholds, warp.classes, 0, may_wait ? kQuickCalls : kAllCalls,
+                             undecided);
       if (may_wait) cell.undecided[v] = undecided;
 #pragma unroll
-      for (unsigned p = 0; p < kPlanes; ++p) cell.plane[v][p] = plane[p];
+      for (unsigned p = 0; p < kCountBits; ++p) cell.count_bit[v][p] = count_bit[p];
     }
   };
   if constexpr (kDownhill) {
@@ -728,9 +732,9 @@ __device__ __forceinline__ OpenCell<kVec> modified_cell(const DeviceCells& cells
   return cell;
 }
 
-// Cells of degree 16 to 255. They count in eight planes, process one word group after the other,
+// Cells of degree 16 to 255. They count in eight bits, process one word group after the other,
 // and compare all digits at once, without the queue.
-constexpr unsigned kWideCountPlanes = 8;
+constexpr unsigned kWideCountBits = 8;
 template <int kVec, CellRule kRule, class Tables>
 __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, const BlockUpdate& s,
                           const Tables& tables, std::uint32_t number, std::uint32_t* spins) {
@@ -739,7 +743,7 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
   const PhiloxItem shared(s.draw.seed, s.draw.stream, s.draw.step, cells.site[number]);
 #pragma unroll 1
   for (unsigned v = 0; v < kVec; ++v) {
-    std::uint32_t plane[kWideCountPlanes] = {};
+    std::uint32_t count_bit[kWideCountBits] = {};
 #pragma unroll 4
     for (std::uint32_t j = 0; j < warp.degree; ++j) {
       const std::uint32_t entry = neighbour[static_cast<std::size_t>(j) * warp.padded];
@@ -747,18 +751,18 @@ __device__ void wide_cell(const DeviceCells& cells, const DeviceWarp& warp, cons
       std::uint32_t carry =
           xor3(spins[far * kVec + v], kRule == CellRule::in_field ? 0 : own[v], listed_sign(entry));
 #pragma unroll
-      for (unsigned p = 0; p < kWideCountPlanes; ++p) {
-        const std::uint32_t both = plane[p] & carry;
-        plane[p] ^= carry;
+      for (unsigned p = 0; p < kWideCountBits; ++p) {
+        const std::uint32_t both = count_bit[p] & carry;
+        count_bit[p] ^= carry;
         carry = both;
       }
     }
-    std::uint32_t undecided = draw_mask<kRule>(s, own[v], plane, kWideCountPlanes, warp);
+    std::uint32_t undecided = draw_mask<kRule>(s, own[v], count_bit, kWideCountBits, warp);
     const std::uint32_t at_once = ~undecided;
     own[v] = kept<kRule>(s, own[v]) ^
-             (at_once | decide_any(s, shared, tables.call_words[v], s.pack_index * kVec + v, plane,
-                                   kWideCountPlanes, warp.thresholds, warp.classes, 0, kAllCalls,
-                                   undecided));
+             (at_once | decide_any(s, shared, tables.call_words[v], s.pack_index * kVec + v,
+                                   count_bit, kWideCountBits, warp.thresholds, warp.classes, 0,
+                                   kAllCalls, undecided));
   }
 }
 
@@ -818,10 +822,10 @@ __device__ __forceinline__ OpenCell<kVec> any_modified_cell(const DeviceCells& c
   const DeviceWarp warp = cells.warps[number / 32];
   const auto digit = tables.digits(s, warp);
   if (number % 32 >= warp.cells) return {};
-  if (warp.degree < 1u << kPlanes) {
+  if (warp.degree < 1u << kCountBits) {
     return modified_cell<kVec, kRule>(cells, warp, s, tables, digit, number, spins);
   }
-  if (warp.degree < 1u << kWideCountPlanes) {
+  if (warp.degree < 1u << kWideCountBits) {
     wide_cell<kVec, kRule>(cells, warp, s, tables, number, spins);
   } else {
     hub<kVec, kRule>(cells, warp, s, number, spins);

@@ -2,7 +2,7 @@
 //
 // A block updates 128 sites of one colour, regular or modified, in kVec word groups. Two Philox
 // calls (eight digits) decide nine of ten words. The other words are queued in shared memory with
-// the planes of their counts and are decided by full warps afterwards, so that no warp waits for
+// the bits of their counts and are decided by full warps afterwards, so that no warp waits for
 // its slowest lane. Modified cells are sorted by degree: all lanes of a warp have the same degree,
 // and the largest degrees, which take longest, come first. Cells with many classes do not use the
 // queue. A thread writes its own cells and reads cells of other colours only.

@@ -23,7 +23,7 @@ constexpr unsigned kMaxWarps = 24;
 // The undecided words of a warp, for cells of all kinds. Their number, `waiting`, is in a register.
 // About 15 of the 128 words of 32 cells are undecided. kMax: largest number of classes.
 template <int kMax>
-using WarpQueue = Queue<64, planes_of(kMax)>;
+using WarpQueue = Queue<64, count_width(kMax)>;
 
 constexpr int most_classes(int dim, CellRule rule) {
   return std::max(dim == 0 ? 1 : regular_classes(dim, rule), most_quick(rule));

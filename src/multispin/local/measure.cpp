@@ -18,53 +18,53 @@ namespace HWY_NAMESPACE {
 class BitPositionCounter {
  public:
   HWY_INLINE explicit BitPositionCounter(ReplicaSums& sums) : sums_(sums) {
-    for (auto& p : plane_) p = hn::Zero(D32());
+    for (auto& p : bit_) p = hn::Zero(D32());
   }
-  // Adds 0 or 1 per bit position, or the count in `Planes`.
+  // Adds 0 or 1 per bit position, or the count in `BitCount`.
   HWY_INLINE void add(V32 x) {
     make_room(1);
     carry(x, 0);
   }
   template <int K>
-  HWY_INLINE void add(const Planes<K>& x) {
+  HWY_INLINE void add(const BitCount<K>& x) {
     make_room(K);
     carry(x.p0, 0);
     carry(x.p1, 1);
-    if constexpr (Planes<K>::kCount > 2) carry(x.p2, 2);
-    if constexpr (Planes<K>::kCount > 3) carry(x.p3, 3);
+    if constexpr (BitCount<K>::kCount > 2) carry(x.p2, 2);
+    if constexpr (BitCount<K>::kCount > 3) carry(x.p3, 3);
   }
   HWY_INLINE void flush() {
     const D32 d;
-    for (unsigned p = 0; p < kPlanes; ++p) {
+    for (unsigned p = 0; p < kBits; ++p) {
       for (unsigned r = 0; r < kReplicas; ++r) {
-        const auto set = hn::TestBit(plane_[p], hn::Set(d, 1u << r));
+        const auto set = hn::TestBit(bit_[p], hn::Set(d, 1u << r));
         sums_[r] += static_cast<std::uint64_t>(hn::CountTrue(d, set)) << p;
       }
-      plane_[p] = hn::Zero(d);
+      bit_[p] = hn::Zero(d);
     }
     held_ = 0;
   }
 
  private:
-  static constexpr unsigned kPlanes = 10;
+  static constexpr unsigned kBits = 10;
 
   HWY_INLINE void make_room(unsigned n) {
     held_ += n;
-    if (HWY_UNLIKELY(held_ >= 1u << kPlanes)) {
+    if (HWY_UNLIKELY(held_ >= 1u << kBits)) {
       flush();
       held_ = n;
     }
   }
   HWY_INLINE void carry(V32 x, unsigned from) {
-    for (unsigned p = from; p < kPlanes; ++p) {
-      const V32 c = hn::And(plane_[p], x);
-      plane_[p] = hn::Xor(plane_[p], x);
+    for (unsigned p = from; p < kBits; ++p) {
+      const V32 c = hn::And(bit_[p], x);
+      bit_[p] = hn::Xor(bit_[p], x);
       x = c;
     }
   }
 
   ReplicaSums& sums_;
-  V32 plane_[kPlanes];
+  V32 bit_[kBits];
   unsigned held_ = 0;
 };
 
@@ -101,13 +101,13 @@ void count_rows(const Layout& layout, const std::uint32_t* spins, bool with_sign
     std::uint32_t h = 0;
     for (; h + lanes <= layout.half_row; h += lanes) {
       disagreements(h, x);
-      counter.add(Planes<kDegree>(x));
+      counter.add(BitCount<kDegree>(x));
     }
     if (h < layout.half_row) {  // overlapping last vector: lanes already counted are left out
       disagreements(layout.half_row - lanes, x);
       const auto counted = hn::FirstN(d, lanes - (layout.half_row - h));
       for (auto& word : x) word = hn::IfThenZeroElse(counted, word);
-      counter.add(Planes<kDegree>(x));
+      counter.add(BitCount<kDegree>(x));
     }
   }
   counter.flush();

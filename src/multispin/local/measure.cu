@@ -35,8 +35,8 @@ struct WalkDivision {
 // Unsatisfied bonds and up spins of kVec word groups.
 template <int kDim, int kVec>
 struct Tallies {
-  static constexpr int kPlanes = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
-  CarrySaveCounter<kPlanes> bonds[kVec], up[kVec];
+  static constexpr int kBits = bit_width(kLongest * (kDim == 0 ? 1 : 2 * kDim));
+  CarrySaveCounter<kBits> bonds[kVec], up[kVec];
 
   // `sign`: ~0 where the coupling is -1, else 0.
   __device__ __forceinline__ void add_bond(unsigned n, const GroupWords<kVec>& x,
@@ -199,16 +199,16 @@ __device__ __forceinline__ void walk_rows(const DeviceLattice& g, const Words<kV
 template <int kDim, int kVec, int kParts>
 __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool negative,
                                        unsigned long long* unsatisfied, unsigned long long* up) {
-  constexpr int kPlanes = Tallies<kDim, kVec>::kPlanes, kAll = kPlanes + 2;
+  constexpr int kBits = Tallies<kDim, kVec>::kBits, kAll = kBits + 2;
   static_assert(kWarps <= 4);
-  __shared__ std::uint32_t plane[2][kVec][kWarps][kPlanes][32];
+  __shared__ std::uint32_t count_bit[2][kVec][kWarps][kBits][32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
   for (unsigned v = 0; v < kVec; ++v) {
 #pragma unroll
-    for (int p = 0; p < kPlanes; ++p) {
-      plane[0][v][warp][p][lane] = tallies.bonds[v].plane[p];
-      plane[1][v][warp][p][lane] = tallies.up[v].plane[p];
+    for (int p = 0; p < kBits; ++p) {
+      count_bit[0][v][warp][p][lane] = tallies.bonds[v].bit[p];
+      count_bit[1][v][warp][p][lane] = tallies.up[v].bit[p];
     }
   }
   __syncthreads();
@@ -217,15 +217,15 @@ __device__ __forceinline__ void add_up(const Tallies<kDim, kVec>& tallies, bool 
     Counter<kAll> total;
 #pragma unroll
     for (unsigned w = 0; w < kWarps; ++w) {
-      std::uint32_t number[kPlanes];
+      std::uint32_t number[kBits];
 #pragma unroll
-      for (int p = 0; p < kPlanes; ++p) number[p] = plane[kind][v][w][p][lane];
-      total.template add<kPlanes>(number);
+      for (int p = 0; p < kBits; ++p) number[p] = count_bit[kind][v][w][p][lane];
+      total.template add<kBits>(number);
     }
     unsigned sum[kParts]{};
 #pragma unroll
     for (int p = 0; p < kAll; ++p) {
-      const std::uint32_t bits = transpose_bits(total.plane[p]);
+      const std::uint32_t bits = transpose_bits(total.bit[p]);
 #pragma unroll
       for (unsigned part = 0; part < kParts; ++part) {
         constexpr std::uint32_t kLanes = ~0u / ((1u << kParts) - 1);

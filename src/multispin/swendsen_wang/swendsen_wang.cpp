@@ -22,8 +22,8 @@ using Geometry = SwendsenWangGeometry;
 
 // Transposes 32 words (one per site, 32 replicas each) and stores the results as word w of plane k
 // of every replica.
-HWY_INLINE void turn(const Geometry& g, std::uint32_t* tile, unsigned k, std::uint32_t w,
-                     std::uint32_t* planes) {
+HWY_INLINE void transpose_to_plane(const Geometry& g, std::uint32_t* tile, unsigned k,
+                                   std::uint32_t w, std::uint32_t* planes) {
   transpose(tile);
   std::uint32_t* plane = planes + std::size_t{k} * kReplicas * g.plane_words + w;
   for (std::size_t r = 0; r < kReplicas; ++r) plane[r * g.plane_words] = tile[r];
@@ -78,8 +78,8 @@ HWY_INLINE void draw_flips(const Geometry& g, const CallTable& calls, std::uint3
     hn::StoreU(x.w3, d, word[3] + i);
   }
   for (std::uint32_t i = 0; i < 64; ++i) tile[i / 32][i % 32] = word[i % 4][i / 4];
-  turn(g, tile[0], g.dim, w, planes);
-  turn(g, tile[1], g.dim, w + 1, planes);
+  transpose_to_plane(g, tile[0], g.dim, w, planes);
+  transpose_to_plane(g, tile[1], g.dim, w + 1, planes);
 }
 
 // The mask of replicas in which both ends of a bond agree. `differ`: the mask of those in which
@@ -99,7 +99,7 @@ HWY_INLINE void draw_bound(const Geometry& g, const GhostBonds& ghost, const Cal
     const V32 asking = ghost.up ? spins : hn::Not(spins);
     hn::Store(drawn(calls, hn::Iota(d, 32 * w + i), asking, ghost.threshold), d, bound + i);
   }
-  turn(g, bound, g.dim + 1, w, planes);
+  transpose_to_plane(g, bound, g.dim + 1, w, planes);
 }
 
 // Houdayer moves in a field: clears the flip bits of sites where the spins of a Houdayer pair are
@@ -152,7 +152,7 @@ void DrawPlanes(const Geometry& g, ClusterMove move, const Address& at, Threshol
         const V32 bond = hn::Add(hn::Mul(site, hn::Set(d, g.dim)), hn::Set(d, k));
         hn::StoreU(drawn(bonds, bond, hn::LoadU(d, open + i), t), d, open + i);
       }
-      turn(g, open, k, w, planes);
+      transpose_to_plane(g, open, k, w, planes);
     }
   }
 }
@@ -469,9 +469,9 @@ void SwendsenWangUpdate::run(ClusterMove move, const ClusterRun& run,
   const bool houdayer = move == ClusterMove::houdayer;
   const std::uint32_t at_once = houdayer ? 1 : at_once_;  // replicas that are labelled together
   prepare(team, scratch);
-  const auto [first, last] = team.part(g.plane_words / 2);
+  const auto [first, last] = team.own_range(g.plane_words / 2);
   const auto [first_listed, last_listed] =
-      team.part(static_cast<std::uint32_t>(g.layout.rewired.a.size() / kGuard));
+      team.own_range(static_cast<std::uint32_t>(g.layout.rewired.a.size() / kGuard));
   const auto* const labellers =
       scratch.labellers.data() + static_cast<std::size_t>(team.member) * at_once_;
   std::uint32_t* planes = scratch.planes.data();

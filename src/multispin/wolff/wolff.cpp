@@ -57,8 +57,8 @@ void WolffUpdate::in_planes(const ClusterRun& run, WolffScratch& scratch) const 
     scratch.next_replica = 0;
   }
   team.barrier();
-  const auto [first, last] = team.part(sparse_.plane_words);
-  turn_spins(sparse_, true, first, last, run.spins, scratch.planes.data());
+  const auto [first, last] = team.own_range(sparse_.plane_words);
+  transpose_spins(sparse_, true, first, last, run.spins, scratch.planes.data());
   team.barrier();
   WolffQueue& queue = *scratch.queues[static_cast<std::size_t>(team.member)];
   for (std::uint32_t r; (r = scratch.next_replica.fetch_add(1)) < kReplicas;) {
@@ -72,7 +72,7 @@ void WolffUpdate::in_planes(const ClusterRun& run, WolffScratch& scratch) const 
     }
   }
   team.barrier();
-  turn_spins(sparse_, false, first, last, run.spins, scratch.planes.data());
+  transpose_spins(sparse_, false, first, last, run.spins, scratch.planes.data());
   team.barrier();
 }
 
@@ -101,7 +101,7 @@ void WolffUpdate::keep_bound(const ClusterRun& run, std::uint32_t w, DenseScratc
   if (run.team.first()) dense.bound = 0;
   run.team.barrier();
   const Address at = run.at(w);
-  const auto [first, last] = run.team.part(sparse_.sites);
+  const auto [first, last] = run.team.own_range(sparse_.sites);
   std::uint32_t bound = 0;
   layout_.for_each_slot(first, last, [&](Site site, Slot slot) {
     bound |= run.ghost.bound(at, site, run.spins[slot], dense.reached[slot] & ~bound);
@@ -133,7 +133,7 @@ bool WolffUpdate::dense(const ClusterRun& run, std::uint32_t w, WolffScratch& sc
   }
   team.barrier();
   dense_draw(dense_, at, run.bond, run.spins, scratch.seed_spin, active, team, run.poll, dense);
-  const auto [first, last] = team.part(static_cast<std::uint32_t>(dense.reached.size()));
+  const auto [first, last] = team.own_range(static_cast<std::uint32_t>(dense.reached.size()));
   bool stopped = team.agrees_to_end(run.poll);
   if (!stopped) {
     if (team.first()) dense_grow(dense_, run.poll, dense);

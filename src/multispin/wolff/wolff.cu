@@ -25,7 +25,8 @@ constexpr unsigned kTileThreads = 1024;
 // groups, so that it reads and writes whole cache lines.
 template <bool kToPlanes, int kVec>
 __global__ void __launch_bounds__(kTileThreads)
-    turn(const __grid_constant__ DeviceWolff g, std::uint32_t* spins, std::uint32_t* planes) {
+    transpose_words(const __grid_constant__ DeviceWolff g, std::uint32_t* spins,
+                    std::uint32_t* planes) {
   __shared__ std::uint32_t tile[kVec][32][33];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t first = blockIdx.x * 32;  // plane word
@@ -62,12 +63,13 @@ __global__ void __launch_bounds__(kTileThreads)
 }
 
 template <bool kToPlanes>
-void launch_turn(const DeviceWolff& g, std::uint32_t word_groups, int vec, std::uint32_t* spins,
-                 std::uint32_t* planes, cudaStream_t stream) {
+void launch_transpose(const DeviceWolff& g, std::uint32_t word_groups, int vec,
+                      std::uint32_t* spins, std::uint32_t* planes, cudaStream_t stream) {
   LaunchShape shape{(g.plane_words + 31) / 32, kTileThreads};
   shape.blocks_y = word_groups / static_cast<unsigned>(vec);
-  with_vec(vec,
-           [&]<int kVec>() { launch(turn<kToPlanes, kVec>, shape, stream, g, spins, planes); });
+  with_vec(vec, [&]<int kVec>() {
+    launch(transpose_words<kToPlanes, kVec>, shape, stream, g, spins, planes);
+  });
 }
 
 // Access to words in shared memory by 32-bit addresses, which saves the instructions of generic
@@ -235,7 +237,7 @@ class Grower {
         below_((1u << lane_) - 1) {}
 
   // Makes the replica of this slot the current one.
-  __device__ __forceinline__ void turn_to(ClusterSlot& slot) {
+  __device__ __forceinline__ void set_slot(ClusterSlot& slot) {
     slot_ = &slot;
     plane_ = Plane<kHome>(slot.plane);
     special_of_ = slot.graph.special;
@@ -282,7 +284,7 @@ class Grower {
     slot_ = &slots[__ffs(static_cast<int>(later != 0 ? later : lanes)) - 1];
     if (!take()) return false;
     // The replica must be read after take(): the slot may have changed to another one before.
-    turn_to(*slot_);
+    set_slot(*slot_);
     begin(peek(slot_->step), peek(slot_->up) != 0);
     work_off();
     return true;
@@ -515,19 +517,19 @@ class Grower {
   }
 
   __device__ __forceinline__ void give() {
-    unsigned slot = 0;
+    unsigned chunk = 0;
     if (lane_ == 0) {
       atomicAdd(&slot_->given, 1u);
       __threadfence_block();
-      slot = atomicAdd(&slot_->tail, 1u) & (run_.pool_chunks - 1);
+      chunk = atomicAdd(&slot_->tail, 1u) & (run_.pool_chunks - 1);
     }
-    slot = __shfl_sync(~0u, slot, 0);
+    chunk = __shfl_sync(~0u, chunk, 0);
     __syncwarp();
     count_ -= kChunk;
     gave_ = 1;
     const uint2 candidate = buffer_[count_ + lane_];
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + chunk * std::size_t{kChunk} + lane_));
     while (place.load(cuda::memory_order_relaxed) != ~0ull) __nanosleep(20);
     place.store(static_cast<unsigned long long>(candidate.y) << 32 | candidate.x,
                 cuda::memory_order_relaxed);
@@ -536,22 +538,22 @@ class Grower {
 
   // Takes a chunk from the pool into the buffer. Returns false if the pool is empty.
   __device__ __forceinline__ bool take() {
-    unsigned slot = ~0u;
+    unsigned chunk = ~0u;
     if (lane_ == 0) {
       std::uint32_t head = peek(slot_->head);
       while (head != peek(slot_->tail)) {
         const std::uint32_t seen = atomicCAS(&slot_->head, head, head + 1);
         if (seen == head) {
-          slot = head & (run_.pool_chunks - 1);
+          chunk = head & (run_.pool_chunks - 1);
           break;
         }
         head = seen;
       }
     }
-    slot = __shfl_sync(~0u, slot, 0);
-    if (slot == ~0u) return false;
+    chunk = __shfl_sync(~0u, chunk, 0);
+    if (chunk == ~0u) return false;
     BlockPair place(
-        *reinterpret_cast<unsigned long long*>(slot_->pool + slot * std::size_t{kChunk} + lane_));
+        *reinterpret_cast<unsigned long long*>(slot_->pool + chunk * std::size_t{kChunk} + lane_));
     unsigned long long pair = place.load(cuda::memory_order_relaxed);
     while (pair == ~0ull) {
       __nanosleep(20);
@@ -651,7 +653,7 @@ __device__ __forceinline__ void lead(const DeviceWolff& g, const SparseWolffArgs
         __threadfence_block();
       }
       __syncwarp();
-      grower.turn_to(slot);
+      grower.set_slot(slot);
       std::uint32_t seed = 0;
       for (unsigned update = start; update < stop; ++update) {
         const unsigned ahead = (update - start) % 32;
@@ -716,13 +718,13 @@ Kernel kernel_for(int dim, const WolffLaunch& shape) {
 void launch_words_to_planes(const DeviceWolff& g, std::uint32_t word_groups, int vec,
                             const std::uint32_t* spins, std::uint32_t* planes,
                             cudaStream_t stream) {
-  launch_turn<true>(g, word_groups, vec, const_cast<std::uint32_t*>(spins), planes, stream);
+  launch_transpose<true>(g, word_groups, vec, const_cast<std::uint32_t*>(spins), planes, stream);
 }
 
 void launch_planes_to_words(const DeviceWolff& g, std::uint32_t word_groups, int vec,
                             const std::uint32_t* planes, std::uint32_t* spins,
                             cudaStream_t stream) {
-  launch_turn<false>(g, word_groups, vec, spins, const_cast<std::uint32_t*>(planes), stream);
+  launch_transpose<false>(g, word_groups, vec, spins, const_cast<std::uint32_t*>(planes), stream);
 }
 
 WolffLaunch choose_wolff_launch(int dim, std::uint32_t plane_words, std::uint32_t replicas,

@@ -85,8 +85,8 @@ struct WolffQueue {
 };
 
 // Copies the words of sites [32 first, 32 last) to planes, planes[r * plane_words + w], or back.
-void turn_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
-                std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes);
+void transpose_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
+                     std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes);
 
 // The spins of one replica: its plane, or its bit in the words of a word group.
 struct ReplicaSpins {

@@ -463,7 +463,7 @@ void dense_draw(const DenseGeometry& g, const Address& at, Threshold bond,
   // f(first, last) for each. A piece has about poll.grain() sites, and the poll is checked after
   // it; without an active poll there is one piece.
   const auto in_pieces = [&](std::uint32_t units, std::uint32_t sites, const auto& f) {
-    auto [first, last] = team.part(units);
+    auto [first, last] = team.own_range(units);
     const auto piece =
         poll.active() ? static_cast<std::uint32_t>(poll.grain() / sites + 1) : std::max(units, 1u);
     for (; first < last && !poll.stopped(); first += std::min(piece, last - first)) {

@@ -32,8 +32,8 @@ namespace rewise::multispin {
 namespace HWY_NAMESPACE {
 
 // Words to planes, or planes to words.
-void TurnSpins(const WolffGeometry& g, bool to_planes, std::uint32_t first, std::uint32_t last,
-               std::uint32_t* spins, std::uint32_t* planes) {
+void TransposeSpins(const WolffGeometry& g, bool to_planes, std::uint32_t first, std::uint32_t last,
+                    std::uint32_t* spins, std::uint32_t* planes) {
   std::uint32_t tile[32]{};
   for (std::uint32_t w = first; w < last; ++w) {
     const std::uint64_t begin = 32 * std::uint64_t{w};
@@ -509,10 +509,10 @@ WolffGeometry::WolffGeometry(const Graph& graph, const Layout& l, const Model& m
   link.resize(link.size() + kGuard, {0, 0});  // padding for vector loads
 }
 
-HWY_EXPORT(TurnSpins);
-void turn_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
-                std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes) {
-  HWY_DYNAMIC_DISPATCH(TurnSpins)(geometry, to_planes, first, last, spins, planes);
+HWY_EXPORT(TransposeSpins);
+void transpose_spins(const WolffGeometry& geometry, bool to_planes, std::uint32_t first,
+                     std::uint32_t last, std::uint32_t* spins, std::uint32_t* planes) {
+  HWY_DYNAMIC_DISPATCH(TransposeSpins)(geometry, to_planes, first, last, spins, planes);
 }
 
 HWY_EXPORT(WolffCluster);

@@ -23,18 +23,18 @@ constexpr double kHuge = 1u << 21;
 constexpr int kTreePilotTemperatures = 6;
 constexpr std::uint64_t kPilotMeasure = 20, kMaxMeasure = 240;  // updates
 constexpr double kPilotRatio = 8, kHugeRatio = 4;               // L / xi of the last pilots
-constexpr double kTreeError = 1e-4;   // relative error of Tc without a target_error
-constexpr double kWide = 0.25;        // half the range of ln lambda of the last pilots
-constexpr double kNarrow = 0.0075;    // the same for the last step, unless curvature limits it
-constexpr double kErrors = 4;         // minimum half range in units of the error, to determine the
-                                      // slope
-constexpr double kOfCurvature = 0.2;  // part of the error that unknown curvature may contribute
+constexpr double kTreeError = 1e-4;  // relative error of Tc without a target_error
+constexpr double kWide = 0.25;       // half the range of ln lambda of the last pilots
+constexpr double kNarrow = 0.0075;   // the same for the last step, unless curvature limits it
+constexpr double kErrors = 4;        // minimum half range in units of the error, to determine the
+                                     // slope
+constexpr double kCurvatureShare = 0.2;  // part of the error that unknown curvature may contribute
 constexpr double kUnknownCurvature = 0.5;  // of ln lambda in u, if the pilots do not determine it
 constexpr std::uint32_t kGraphs = 64;  // approximate number in the last step; determines the size
 constexpr std::uint32_t kMinBareLattices = 8;  // minimum; twice as many for small lattices
 // Thermal variance of ln lambda at its root, relative to that of ln X_MM at one T: for a cubic
 // polynomial through six temperatures, and for a straight line through two.
-constexpr double kOfPilots = 0.4, kOfLast = 0.5;
+constexpr double kPilotVarianceRatio = 0.4, kLastVarianceRatio = 0.5;
 constexpr double kMinDisorder = 0.03;  // minimum part of the pilots' variance, which is uncertain
 constexpr double kMaxBareSites = 1u << 22;  // per lattice, unless xi requires more
 constexpr int kMaxPilots = 24, kMaxRounds = 10, kMaxTreeMoves = 4;
@@ -43,8 +43,8 @@ constexpr double kSmallPError = 0.3;  // relative error of its lambda, divided b
 // Rule swap: relative error of lambda due to the different surroundings of removed bonds, divided
 // by U_2; times p/0.1 for smaller p (analysis/README.md, "Rule swap").
 constexpr double kSwapError = 0.01;
-constexpr double kOfRemoved = 0.1;   // part of the error that a wrong removed fraction may cause
-constexpr double kStartsDiffer = 4;  // standard errors; 1 of 16 000 checks in equilibrium
+constexpr double kRemovedShare = 0.1;  // part of the error that a wrong removed fraction may cause
+constexpr double kStartsDiffer = 4;    // standard errors; 1 of 16 000 checks in equilibrium
 
 std::uint32_t even_edge(double edge) {
   return 2 * static_cast<std::uint32_t>(std::ceil(std::max(edge, 4.0) / 2 - 1e-9));
@@ -309,7 +309,7 @@ void lay_last(TreeSearchState& search, const TreeRoot& root, double missed) {
       root.slope * h /
       (tree_coordinate(search.rule, t * (1 + h)) - tree_coordinate(search.rule, t));
   const double wanted = search.data.requested * std::abs(root.slope),
-               straight = std::sqrt(kOfCurvature * wanted / curvature_error(1)) / 2;
+               straight = std::sqrt(kCurvatureShare * wanted / curvature_error(1)) / 2;
   const double in_u = 1 / std::abs(per_u);
   const double half = std::max({std::min(std::max(kNarrow, kErrors * wanted) * in_u, straight),
                                 2 * root.lambda_error.error * in_u, missed * in_u});
@@ -336,13 +336,14 @@ void begin_last(TreeSearchState& search) {
   }
   const double all =
       std::pow(pilot.lambda_error.error, 2) * static_cast<double>(search.rows.size());
-  const double of_pilots = std::min(kOfPilots * thermal, (1 - kMinDisorder) * all);
+  const double of_pilots = std::min(kPilotVarianceRatio * thermal, (1 - kMinDisorder) * all);
   // A low estimate (one standard deviation below, without the noise of fitted control variates),
   // since lattices can be added later but not removed.
   const auto graphs_of_pilots = static_cast<double>(search.rows.size());
   const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(search));
   const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
-  const double of_update = kOfLast / kOfPilots * of_pilots * kPilotMeasure * search.sites(),
+  const double of_update = kLastVarianceRatio / kPilotVarianceRatio * of_pilots * kPilotMeasure *
+                           search.sites(),
                of_lattice = std::max(low - of_pilots, kMinDisorder * all) * search.sites();
   search.equilibrate =
       std::max(search.equilibrate, equilibration(search.rule.dim, search.data.length));
@@ -441,7 +442,7 @@ void decide_last(TreeSearchState& search, const TreeRoot& root) {
   TreePoint& point = search.data;
   ++point.rounds;
   const double shift = root.ok ? removed_shift(search.rule, root) : 0;
-  if (!root.ok || off_centre(search, root) || shift > kOfRemoved * point.requested) {
+  if (!root.ok || off_centre(search, root) || shift > kRemovedShare * point.requested) {
     point.edge = 0;
     if (++search.moves > kMaxTreeMoves)
       return fail(search, "the temperature window does not converge to the root");
