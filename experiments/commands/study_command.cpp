@@ -139,7 +139,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
   if (!config.files.empty() || config.method == TcMethodWord::tree) {
     return not_completed(fmt::format("it has stored {}", count_text(stored.size(), "task")));
   }
-  std::set<std::string> of_results;
+  std::set<std::string> result_seeds;
   std::size_t requested = 0;
   for (const Rule rule : config.rules) {
     StudyConfig own = config;
@@ -150,7 +150,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
         for (std::uint32_t graph = 0; graph < config.graphs[size]; ++graph) {
           for (const char* command : {"tc", "sweep"}) {
             const TaskSpec spec = plan_task(own, p, config.sizes[size], graph, {}, command);
-            of_results.insert(fmt::format("{}", spec.seed));
+            result_seeds.insert(fmt::format("{}", spec.seed));
           }
         }
       }
@@ -159,7 +159,7 @@ std::string progress_text(const StudyConfig& config, const std::vector<TaskDescr
   double done = 0;
   std::size_t others = 0;
   for (const TaskDescription& task : stored) {
-    if (of_results.contains(task.seed)) {
+    if (result_seeds.contains(task.seed)) {
       done += done_part(task, config);
     } else {
       ++others;
@@ -251,12 +251,12 @@ ExitCode prune(const fs::path& folder) {
                "warning: '{}' cannot be locked: --prune does not see other processes in it\n",
                folder.string());
   }
-  std::vector<std::string> problems, of_tasks;
+  std::vector<std::string> problems, task_problems;
   const auto last = read_last_run(folder, problems);
   std::vector<StoredTask> stored;
-  if (folder_exists(tasks)) stored = stored_tasks(tasks, of_tasks);
+  if (folder_exists(tasks)) stored = stored_tasks(tasks, task_problems);
   print_warnings(problems);
-  print_warnings(of_tasks);
+  print_warnings(task_problems);
   const StudyConfig config = read_study_config(folder / "study.toml");
   const StudyFolder place(folder, config, last ? last->command : "");
   if (!last || last->configuration != place.hash()) {
@@ -306,8 +306,8 @@ ExitCode run_study_contents(const ContentOptions& options) {
   const auto last = read_last_run(folder, problems);
   const bool damaged_list = !problems.empty();
   const StudyContents contents = read_contents(folder / "tasks");
-  const auto& [stored, described, of_tasks] = contents;
-  problems.insert(problems.end(), of_tasks.begin(), of_tasks.end());
+  const auto& [stored, described, task_problems] = contents;
+  problems.insert(problems.end(), task_problems.begin(), task_problems.end());
   if (options.check) return check_contents(folder, last, contents, std::move(problems));
   print_warnings(problems);
   fmt::print("{}", contents_table(contents, last, options.list));
@@ -321,7 +321,7 @@ ExitCode run_study_contents(const ContentOptions& options) {
     fmt::print(stderr, "warning: the requested tasks are unknown: {}\n", error.what());
   }
   if (!last) return ExitCode::done;
-  fmt::print("{}", missing_text(stored, last->tasks, !of_tasks.empty()));
+  fmt::print("{}", missing_text(stored, last->tasks, !task_problems.empty()));
   const auto left = unrequested(stored, last->tasks);
   fmt::print("\n{}, {}; {} ({}) not requested\n", count_text(stored.size(), "task"),
              bytes_text(static_cast<double>(bytes_of(stored))), left.size(),

@@ -16,9 +16,9 @@ namespace rewise {
 namespace {
 
 struct Compressor {
-  explicit Compressor(int of_level)
-      : level(of_level),
-        library(libdeflate_alloc_compressor(of_level), libdeflate_free_compressor) {
+  explicit Compressor(int compression_level)
+      : level(compression_level),
+        library(libdeflate_alloc_compressor(compression_level), libdeflate_free_compressor) {
     if (library == nullptr) throw std::bad_alloc();
   }
   int level;

@@ -176,14 +176,15 @@ void BitlatticeEngine::read_replica(std::size_t replica, std::span<std::uint8_t>
 void BitlatticeEngine::pack_replica(std::size_t, Bytes spins, std::span<std::uint8_t> part) const {
   auto* const words = reinterpret_cast<std::uint32_t*>(part.data());
   for (std::uint32_t row = 0; row < layout_.rows; ++row) {
-    const Bytes of_row = spins.subspan(std::uint64_t{row} * layout_.extent[0], layout_.extent[0]);
+    const Bytes row_spins =
+        spins.subspan(std::uint64_t{row} * layout_.extent[0], layout_.extent[0]);
     std::uint32_t* const even = words + std::uint64_t{row} * layout_.stride() +
                                 (layout_.odd_row(row) ? layout_.colour_words() : 0);
     std::uint32_t* const odd = words + std::uint64_t{row} * layout_.stride() +
                                (layout_.odd_row(row) ? 0 : layout_.colour_words());
     for (std::uint32_t k = 0; k < layout_.half; ++k) {
-      even[k / 32] |= std::uint32_t{of_row[2 * std::size_t{k}]} << k % 32;
-      odd[k / 32] |= std::uint32_t{of_row[2 * std::size_t{k} + 1]} << k % 32;
+      even[k / 32] |= std::uint32_t{row_spins[2 * std::size_t{k}]} << k % 32;
+      odd[k / 32] |= std::uint32_t{row_spins[2 * std::size_t{k} + 1]} << k % 32;
     }
   }
 }

@@ -85,10 +85,10 @@ void CudaSlab::exchange(std::size_t first, std::size_t last, int colour) {
   const std::uint64_t plane = layout_.plane_words();
   std::vector<DeviceMessages::Message> out, in;
   for (std::size_t replica = first; replica < last; ++replica) {
-    const auto message = [&](int rank, std::uint64_t of_planes) -> DeviceMessages::Message {
+    const auto message = [&](int rank, std::uint64_t planes_before) -> DeviceMessages::Message {
       return {rank,
               reinterpret_cast<std::uint8_t*>(spins_.data() + place(replica, colour) +
-                                              of_planes * plane),
+                                              planes_before * plane),
               4 * plane};
     };
     out.push_back(message(previous_rank(), 1));

@@ -51,10 +51,10 @@ bool BytespinEngine::restore_sums(std::span<const std::uint64_t> words) {
   if (words.size() != 1 + 3 * replicas_) return false;
   cluster_updates_ = words[0];
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
-    const auto of_replica = words.subspan(1 + 3 * replica, 3);
-    cluster_size_[replica] = of_replica[0];
+    const auto replica_words = words.subspan(1 + 3 * replica, 3);
+    cluster_size_[replica] = replica_words[0];
     if (is_swendsen_wang())
-      cluster_quartic_[replica] = WideSum{of_replica[2]} << 64 | of_replica[1];
+      cluster_quartic_[replica] = WideSum{replica_words[2]} << 64 | replica_words[1];
   }
   return true;
 }

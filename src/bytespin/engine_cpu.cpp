@@ -76,10 +76,10 @@ void CpuEngine::advance_replica(std::size_t replica, const Schedule& schedule, s
     begin = now();
     for (std::uint64_t w = std::max<std::uint64_t>(in_cycle, schedule.local);
          w < schedule.updates_per_cycle() && !stopped; ++w, ++done, ++key.step) {
-      const auto of_update = updater_of(thread).update(t, key, poll, spins, worker.work);
-      stopped = !of_update;
+      const auto update_sums = updater_of(thread).update(t, key, poll, spins, worker.work);
+      stopped = !update_sums;
       if (stopped) break;
-      sums += *of_update;
+      sums += *update_sums;
       ++worker.work.cluster_updates;
       stopped = poll.must_stop(is_wolff() ? 64 : tables_.sites / 64);
     }

@@ -150,8 +150,8 @@ CudaEngine::Counts CudaEngine::count_spins() {
   Counts counts{measured_.to_host(stream()), std::vector<unsigned long long>(replicas_)};
   const std::size_t each = counts.unequal.size() / replicas_ - 1;
   for (std::size_t replica = 0; replica < replicas_; ++replica) {
-    const auto* of_replica = counts.unequal.data() + replicas_ + replica * each;
-    counts.largest[replica] = *std::max_element(of_replica, of_replica + each);
+    const auto* state_counts = counts.unequal.data() + replicas_ + replica * each;
+    counts.largest[replica] = *std::max_element(state_counts, state_counts + each);
   }
   counts.unequal.resize(replicas_);
   return counts;

@@ -131,8 +131,8 @@ std::vector<LabelPair> BytespinSubdomain::unite(std::vector<LabelPair> edges) {
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   std::vector<LabelPair> gathered;
   for (const auto& bytes : transport_.gather(bytes_of(edges))) {
-    const auto of_rank = values_of<LabelPair>(bytes);
-    gathered.insert(gathered.end(), of_rank.begin(), of_rank.end());
+    const auto rank_pairs = values_of<LabelPair>(bytes);
+    gathered.insert(gathered.end(), rank_pairs.begin(), rank_pairs.end());
   }
   std::vector<LabelPair> united = unite_labels(gathered);
   const auto united_bytes = bytes_of(united);
@@ -227,13 +227,13 @@ void BytespinSubdomain::sum_up(std::uint64_t replica, const SlabClusters::Sums& 
   WideSum fourth = 0;
   std::vector<LabelPair> all;
   for (const auto& bytes : transport_.gather(writer.bytes)) {
-    SlabClusters::Sums of_rank;
-    std::vector<LabelPair> of_others;
+    SlabClusters::Sums rank_sums;
+    std::vector<LabelPair> other_pairs;
     ByteReader reader(bytes);
-    reader(of_rank)(of_others);
-    square += of_rank.square;
-    fourth += of_rank.fourth;
-    all.insert(all.end(), of_others.begin(), of_others.end());
+    reader(rank_sums)(other_pairs);
+    square += rank_sums.square;
+    fourth += rank_sums.fourth;
+    all.insert(all.end(), other_pairs.begin(), other_pairs.end());
   }
   if (transport_.rank() > 0) return;
   std::sort(all.begin(), all.end());

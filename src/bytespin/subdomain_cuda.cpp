@@ -79,12 +79,13 @@ void CudaSubdomain::upload_exchanged() {
     ColourExchange& exchanged = (sent ? sent_ : received_)[colour];
     std::vector<Site> sites;
     for (const int rank : with_) {
-      std::vector<Site>& of_rank = (sent ? with_rank(rank).sent : with_rank(rank).received)[colour];
-      std::sort(of_rank.begin(), of_rank.end());
-      of_rank.erase(std::unique(of_rank.begin(), of_rank.end()), of_rank.end());
-      of_rank.resize((of_rank.size() + 127) / 128 * 128, kNoSite);
-      sites.insert(sites.end(), of_rank.begin(), of_rank.end());
-      exchanged.count.push_back(of_rank.size());
+      std::vector<Site>& rank_sites =
+          (sent ? with_rank(rank).sent : with_rank(rank).received)[colour];
+      std::sort(rank_sites.begin(), rank_sites.end());
+      rank_sites.erase(std::unique(rank_sites.begin(), rank_sites.end()), rank_sites.end());
+      rank_sites.resize((rank_sites.size() + 127) / 128 * 128, kNoSite);
+      sites.insert(sites.end(), rank_sites.begin(), rank_sites.end());
+      exchanged.count.push_back(rank_sites.size());
     }
     exchanged.sites = DeviceBuffer<Site>(sites, stream());
     exchanged.spins =
@@ -121,13 +122,13 @@ void CudaSubdomain::exchange(IndexRange replicas, int colour) {
   const bool bits = !tables_->potts;
   ColourExchange &sent = sent_[colour], &received = received_[colour];
   const auto bytes = [&](std::uint64_t sites) { return bits ? sites / 8 : sites; };
-  const auto of_replica = [&](ColourExchange& exchanged, std::uint64_t replica) {
+  const auto message_spins = [&](ColourExchange& exchanged, std::uint64_t replica) {
     return exchanged.spins.data() + (replica - replicas.first) * bytes(exchanged.sites.size());
   };
   const auto list = [&](ColourExchange& exchanged) {
     std::vector<DeviceMessages::Message> messages;
     for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
-      std::uint8_t* at = of_replica(exchanged, replica);
+      std::uint8_t* at = message_spins(exchanged, replica);
       for (std::size_t k = 0; k < with_.size(); ++k) {
         messages.push_back({with_[k], at, bytes(exchanged.count[k])});
         at += bytes(exchanged.count[k]);
@@ -137,11 +138,11 @@ void CudaSubdomain::exchange(IndexRange replicas, int colour) {
   };
   for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
     launch_gather(spins_of(replica), sent.sites.data(), sent.sites.size(), bits,
-                  of_replica(sent, replica), urgent_.get());
+                  message_spins(sent, replica), urgent_.get());
   }
   messages_->exchange(list(sent), list(received), urgent_.get());
   for (std::uint64_t replica = replicas.first; replica < replicas.last; ++replica) {
-    launch_scatter(of_replica(received, replica), received.sites.data(), received.sites.size(),
+    launch_scatter(message_spins(received, replica), received.sites.data(), received.sites.size(),
                    bits, spins_of(replica), urgent_.get());
   }
 }
@@ -201,13 +202,13 @@ void CudaSubdomain::count(std::span<std::uint64_t> sums) {
   const std::uint64_t counts = measured_counts(tables_->potts, tables_->states);
   for (std::uint64_t replica = 0; replica < replicas_; ++replica) {
     const auto sums_of_replica = sums.subspan(replica * (1 + tables_->states), 1 + tables_->states);
-    const auto* of_replica = counted.data() + replicas_ + replica * counts;
+    const auto* replica_counts = counted.data() + replicas_ + replica * counts;
     sums_of_replica[0] = counted[replica];
     if (tables_->potts) {
-      std::copy_n(of_replica, counts, sums_of_replica.begin() + 1);
+      std::copy_n(replica_counts, counts, sums_of_replica.begin() + 1);
     } else {
-      sums_of_replica[1] = own_.size() - *of_replica;
-      sums_of_replica[2] = *of_replica;
+      sums_of_replica[1] = own_.size() - *replica_counts;
+      sums_of_replica[2] = *replica_counts;
     }
   }
 }

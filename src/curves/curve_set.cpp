@@ -203,11 +203,11 @@ std::string wrapped_table(const TextRows& cells, std::size_t keys) {
     for (const auto& row : cells) widest = std::max(widest, row[column].size());
     return widest + 2;
   };
-  std::size_t of_keys = 0;
-  for (std::size_t k = 0; k < keys; ++k) of_keys += width(k);
+  std::size_t key_width = 0;
+  for (std::size_t k = 0; k < keys; ++k) key_width += width(k);
   std::string text;
   for (std::size_t begin = keys, end = keys; begin < cells.front().size(); begin = end) {
-    std::size_t all = of_keys;
+    std::size_t all = key_width;
     do {
       all += width(end++);
     } while (end < cells.front().size() && all + width(end) <= most);

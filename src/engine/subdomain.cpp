@@ -108,9 +108,9 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
     failed = all[r];
     if (failed.code != ExitCode::done) break;
     std::vector<char> its_model;
-    int of_rank = 0;
-    ByteReader(failed.result)(of_rank)(its_model);
-    if (r > 0) threads += of_rank;
+    int rank_threads = 0;
+    ByteReader(failed.result)(rank_threads)(its_model);
+    if (r > 0) threads += rank_threads;
     if (const std::string on(its_model.begin(), its_model.end()); on != model) {
       failed.code = ExitCode::device;
       failed.error = fmt::format(
@@ -123,17 +123,17 @@ std::unique_ptr<Subdomain> make_together(Transport& transport, const SubdomainMa
   transport.broadcast(std::span(&all_succeeded, 1));
   if (all_succeeded == 0 && transport.rank() == 0) throw Error(failed.code, failed.error);
   if (all_succeeded == 0) return nullptr;
-  std::exception_ptr of_all;
+  std::exception_ptr common_error;
   guarded(transport, [&] {
     try {
       for (std::uint64_t replica = 0; replica < subdomain->replicas(); ++replica)
         subdomain->fetch(replica);
     } catch (const distributed::ErrorOfAll&) {
-      of_all = std::current_exception();
+      common_error = std::current_exception();
     }
   });
-  if (of_all && transport.rank() == 0) std::rethrow_exception(of_all);
-  if (of_all) return nullptr;
+  if (common_error && transport.rank() == 0) std::rethrow_exception(common_error);
+  if (common_error) return nullptr;
   return subdomain;
 }
 

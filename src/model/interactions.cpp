@@ -124,8 +124,8 @@ Interactions parse_interactions(const std::map<std::string, std::string>& given,
               random || out.couplings == CouplingKind::plus_minus ||
                   out.couplings == CouplingKind::gaussian,
               "random couplings or a random field");
-  const bool of_file = out.couplings == CouplingKind::file;
-  if (of_file && (words.has("on") || words.has("shortcut_strength"))) {
+  const bool from_file = out.couplings == CouplingKind::file;
+  if (from_file && (words.has("on") || words.has("shortcut_strength"))) {
     const char* key = words.has("on") ? "on" : "shortcut_strength";
     throw Error(ExitCode::usage,
                 fmt::format("{}: cannot be combined with couplings = \"file\", which already "

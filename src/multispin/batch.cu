@@ -66,9 +66,9 @@ __global__ void lay_out(const __grid_constant__ SumLayout layout, SumUnits units
     up = 0;
   }
   count = 0;
-  const bool of_pair = kind >= layout.pairs_from;
-  if (of_pair && r % 2 != 0) return;
-  put(layout, sums, measurement, graph, kind, of_pair ? r / 2 : r, value);
+  const bool is_of_pairs = kind >= layout.pairs_from;
+  if (is_of_pairs && r % 2 != 0) return;
+  put(layout, sums, measurement, graph, kind, is_of_pairs ? r / 2 : r, value);
 }
 
 }  // namespace

@@ -402,17 +402,17 @@ DeviceSpins DeviceBatch::device_spins(std::uint32_t graph) {
 std::int64_t* DeviceBatch::measure_on_device(std::uint32_t graph, const SumUnits& units) {
   device_.use();
   const std::size_t replicas = std::size_t{graphs_->word_groups()} * kReplicas;
-  if (of_graph_.empty()) {
+  if (graph_sums_.empty()) {
     counted_ = DeviceBuffer<unsigned long long>(2 * replicas);
-    of_graph_ = DeviceBuffer<std::int64_t>(2 * replicas);
+    graph_sums_ = DeviceBuffer<std::int64_t>(2 * replicas);
   }
   counted_.clear(stream());
   unsigned long long *const unsatisfied = counted_.data(), *const up = unsatisfied + replicas;
   graphs_->measure({graph, 1}, spins_.data(), unsatisfied, up, stream());
   launch_report({unsatisfied, 1, up, 1}, units, static_cast<std::uint32_t>(replicas),
-                of_graph_.data(), stream());
+                graph_sums_.data(), stream());
   device_.wait();
-  return of_graph_.data();
+  return graph_sums_.data();
 }
 
 std::uint32_t* DeviceBatch::words_of(std::size_t word_group) {

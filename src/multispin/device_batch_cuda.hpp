@@ -163,7 +163,7 @@ class DeviceBatch {
   std::vector<unsigned long long> flipped_;  // [replicas] sites flipped by Wolff updates
   // For measure_on_device(), allocated by its first call: counts, [2][replicas], and their sums.
   DeviceBuffer<unsigned long long> counted_;
-  DeviceBuffer<std::int64_t> of_graph_;
+  DeviceBuffer<std::int64_t> graph_sums_;
   // changed_: the words that measure_products() or measure_masked() computes and measures. masks_:
   // [graphs][slots], one array for each Mask. Allocated on first use.
   DeviceBuffer<std::uint32_t> changed_, masks_[2];

@@ -11,7 +11,8 @@ constexpr unsigned kThreads = 128;
 // replica; blockIdx.z: graph.
 __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
   const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x, graph = blockIdx.z;
-  const std::uint32_t group = thread / 32, of_temperature = e.groups_per_temperature * kReplicas;
+  const std::uint32_t group = thread / 32,
+                      replicas_per_temperature = e.groups_per_temperature * kReplicas;
   if (group >= e.temperatures * e.groups_per_temperature) return;
   const std::uint32_t t = group / e.groups_per_temperature,
                       replica = group * kReplicas + threadIdx.x % 32;
@@ -21,13 +22,13 @@ __global__ void decide_exchanges(const __grid_constant__ DeviceExchange e) {
     *mask = 0;
     return;
   }
-  const std::size_t first = std::size_t{graph} * e.temperatures * of_temperature;
+  const std::size_t first = std::size_t{graph} * e.temperatures * replicas_per_temperature;
   SumUnits units = e.units;
   units.bonds = e.bonds[graph];
   const auto sum = [&](std::uint32_t r) {
     return units.energy_sum(e.unsatisfied[first + r], e.up[first + r]) * (kFixedOne / units.unit);
   };
-  const std::uint32_t next = replica + of_temperature;
+  const std::uint32_t next = replica + replicas_per_temperature;
   const bool accepted = e.rules[graph * (e.temperatures - 1) + t].accepts(
       sum(replica), sum(next), exchange_draw(e.seeds.of_graph(graph), replica, *e.step));
   const unsigned all = __ballot_sync(~0u, accepted);

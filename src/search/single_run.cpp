@@ -11,10 +11,10 @@ namespace rewise {
 
 CheckedTask run_checked(TaskJob job, const TaskRunOptions& run, const SettingNames& names,
                         const std::string& file, const std::string& advice) {
-  std::optional<CheckedRun> of_file;
+  std::optional<CheckedRun> checked_file;
   job.add_results = [&](TaskData& data) {
-    of_file = checked_run(data, names);
-    data.results = result_record(data, *of_file);
+    checked_file = checked_run(data, names);
+    data.results = result_record(data, *checked_file);
   };
   TaskResult result = run_task(std::move(job), run);
   switch (result.outcome) {
@@ -30,7 +30,7 @@ CheckedTask run_checked(TaskJob job, const TaskRunOptions& run, const SettingNam
     case TaskOutcome::finished:
       break;
   }
-  CheckedRun checked = of_file ? *std::move(of_file) : checked_run(result.data, names);
+  CheckedRun checked = checked_file ? *std::move(checked_file) : checked_run(result.data, names);
   return {std::move(result), std::move(checked)};
 }
 

@@ -157,9 +157,9 @@ void check_compares_schedules(const Model& model, const std::string& origin,
   const Interactions& interactions = model.interactions;
   const bool orders =
       interactions.couplings == CouplingKind::ferromagnet && interactions.shortcut_strength > 0;
-  const bool of_file =
+  const bool from_file =
       interactions.couplings == CouplingKind::file;  // the couplings are not read yet
-  if (model.is_ferromagnet() || ((orders || of_file) && !interactions.has_field())) return;
+  if (model.is_ferromagnet() || ((orders || from_file) && !interactions.has_field())) return;
   throw Error(ExitCode::usage,
               fmt::format("{}: schedules are compared by the magnetisation, which is not an order "
                           "parameter of {} ({})",

@@ -48,7 +48,7 @@ const std::vector<Names>& synonyms() {
 struct Feature {
   Names names;
   const char* text;
-  const char* of_file = nullptr;  // the text for a file, if it is another one
+  const char* file_text = nullptr;  // the text for a file, if it is another one
 };
 
 const std::vector<Feature>& features() {
@@ -89,30 +89,31 @@ const std::vector<Feature>& features() {
 }
 
 // A setting with what follows it in braces, as an option or as a key.
-std::string setting_text(const Setting& one, std::string_view rest, bool of_file) {
-  std::string text = of_file ? one.key : one.option;
+std::string setting_text(const Setting& one, std::string_view rest, bool for_file) {
+  std::string text = for_file ? one.key : one.option;
   if (rest.starts_with(':')) {
     const std::vector<std::string> words =
         split_list(rest.size() > 1 ? rest.substr(2) : std::string_view(one.allowed));
-    text += of_file ? " = " : " ";
+    text += for_file ? " = " : " ";
     for (std::size_t k = 0; k < words.size(); ++k) {
       std::string_view word = words[k];
       if (word.starts_with(' ')) word.remove_prefix(1);
       text += k == 0 ? "" : k + 1 < words.size() ? ", " : " or ";
-      text += of_file ? fmt::format("\"{}\"", word) : std::string(word);
+      text += for_file ? fmt::format("\"{}\"", word) : std::string(word);
     }
   } else {
-    text += rest.starts_with(" = ") && !of_file ? rest.substr(2) : rest;
-    if (of_file && one.type == "boolean") text += " = true";
+    text += rest.starts_with(" = ") && !for_file ? rest.substr(2) : rest;
+    if (for_file && one.type == "boolean") text += " = true";
   }
-  return of_file ? fmt::format("{} in [{}]", text, one.table) : text;
+  return for_file ? fmt::format("{} in [{}]", text, one.table) : text;
 }
 
-// The text about a feature for a file or, without `of_file`, for a command with the options
+// The text about a feature for a file or, without `for_file`, for a command with the options
 // `known`; "" if one of those in the text is not among them.
-std::string advice_on(const Feature& feature, bool of_file,
+std::string advice_on(const Feature& feature, bool for_file,
                       std::span<const std::string_view> known = {}) {
-  std::string_view text = of_file && feature.of_file != nullptr ? feature.of_file : feature.text;
+  std::string_view text =
+      for_file && feature.file_text != nullptr ? feature.file_text : feature.text;
   std::string out;
   for (auto open = text.find('{'); open != std::string_view::npos; open = text.find('{')) {
     const auto close = text.find('}');
@@ -121,8 +122,8 @@ std::string advice_on(const Feature& feature, bool of_file,
     const Setting& one = setting(inside.substr(0, end));
     out += text.substr(0, open);
     const std::string_view option = std::string_view(one.option).substr(2);
-    if (of_file || has(known, option)) {
-      out += setting_text(one, inside.substr(end), of_file);
+    if (for_file || has(known, option)) {
+      out += setting_text(one, inside.substr(end), for_file);
     } else if (option == "graph") {  // 'rewise graph' reads files by another option
       if (!has(known, "from")) return out.substr(0, out.find(';'));
       out += fmt::format("--from{}", inside.substr(end));

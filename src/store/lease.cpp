@@ -290,12 +290,12 @@ class Heartbeat {
 // runs until the process ends.
 Heartbeat& process_heartbeat() {
   static std::mutex mutex;
-  static Heartbeat* of_process = nullptr;
+  static Heartbeat* heartbeat = nullptr;
   static pid_t process = 0;
   const std::lock_guard lock(mutex);
-  if (process != ::getpid()) of_process = new Heartbeat;
+  if (process != ::getpid()) heartbeat = new Heartbeat;
   process = ::getpid();
-  return *of_process;
+  return *heartbeat;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ __global__ void local_sites(const __grid_constant__ InteractionRules c,
                             int colour, ReplicaItems items) {
   const Item item = item_of(items);
   if (item.index >= items.items) return;
-  const Site site = c.of_colour[first + item.index];
+  const Site site = c.sites_by_colour[first + item.index];
   const DrawKey key = replicas.key(item.replica);
   const std::uint64_t draw_index = c.graph.site_draw_index.at(site, colour);
   std::uint8_t* const spins = replicas.spins_of(item.replica);
@@ -145,9 +145,9 @@ __global__ void flip_trees(const __grid_constant__ InteractionRules c,
 // The first replica of a pair of replicas, numbered through all temperatures.
 __device__ __forceinline__ std::uint32_t first_replica_of_pair(const DeviceReplicas& replicas,
                                                                std::uint32_t pair) {
-  const std::uint32_t of_temperature = houdayer_pairs(replicas.per_temperature);
-  return pair / of_temperature * replicas.per_temperature +
-         first_of_houdayer_pair(pair % of_temperature);
+  const std::uint32_t pairs_per_temperature = houdayer_pairs(replicas.per_temperature);
+  return pair / pairs_per_temperature * replicas.per_temperature +
+         first_of_houdayer_pair(pair % pairs_per_temperature);
 }
 
 // Houdayer moves; item.replica: the pair of replicas.
@@ -216,9 +216,9 @@ __global__ void sum_overlaps(const __grid_constant__ InteractionRules c,
                              const __grid_constant__ DeviceReplicas replicas,
                              unsigned long long* overlaps, ReplicaItems items) {
   const Item item = item_of(items);  // item.replica: the pair
-  const std::uint32_t of_temperature = replicas.per_temperature / 2;
-  const std::uint32_t first = item.replica / of_temperature * replicas.per_temperature +
-                              2 * (item.replica % of_temperature);
+  const std::uint32_t pairs_per_temperature = replicas.per_temperature / 2;
+  const std::uint32_t first = item.replica / pairs_per_temperature * replicas.per_temperature +
+                              2 * (item.replica % pairs_per_temperature);
   const std::uint8_t* const a = replicas.spins_of(first);
   const std::uint8_t* const b = replicas.spins_of(first + 1);
   long long overlap = 0, link = 0;

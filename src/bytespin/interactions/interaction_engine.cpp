@@ -175,7 +175,7 @@ bool InteractionCpuEngine::local_update(std::size_t t, const DrawKey& key, StopP
       // Draw indices ascend with the sites of a colour, so that draws come in blocks of 64.
       std::uint64_t block = ~std::uint64_t{0};
       for (std::size_t k = first[colour]; k < first[colour + 1]; ++k) {
-        const Site site = c.of_colour[k];
+        const Site site = c.sites_by_colour[k];
         const std::uint64_t draw_index = tables_.site_draw_index.at(site, static_cast<int>(colour));
         if (draw_index / kDrawsPerBlock != block) {
           block = draw_index / kDrawsPerBlock;
@@ -202,12 +202,12 @@ void InteractionCpuEngine::close_cycle(const Schedule& schedule, std::uint32_t s
 
 void InteractionCpuEngine::houdayer_move(std::uint32_t step) {
   const double begin = now();
-  const std::size_t of_temperature = houdayer_pairs(spec_.replicas);
-  on_threads(threads_to_use(), spec_.betas.size() * of_temperature,
+  const std::size_t pairs_per_temperature = houdayer_pairs(spec_.replicas);
+  on_threads(threads_to_use(), spec_.betas.size() * pairs_per_temperature,
              [&](std::size_t pair, int thread) {
                const std::size_t replica =
-                   pair / of_temperature * spec_.replicas +
-                   first_of_houdayer_pair(static_cast<std::uint32_t>(pair % of_temperature));
+                   pair / pairs_per_temperature * spec_.replicas +
+                   first_of_houdayer_pair(static_cast<std::uint32_t>(pair % pairs_per_temperature));
                static_cast<InteractionClusters&>(updater_of(thread))
                    .houdayer({spec_.seed, static_cast<std::uint32_t>(replica), step},
                              spins_of(replica).data(), spins_of(replica + kPartnerDistance).data());

@@ -68,7 +68,7 @@ InteractionCudaEngine::InteractionCudaEngine(const Graph& graph, const EngineSpe
             .coupling = memory_.upload(interactions_.coupling, stream()),
             .field = memory_.upload(interactions_.field, stream()),
             .boltzmann = memory_.upload(interactions_.boltzmann, stream()),
-            .of_colour = memory_.upload(interactions_.of_colour, stream()),
+            .sites_by_colour = memory_.upload(interactions_.sites_by_colour, stream()),
             .local = spec.local,
             .exchange = memory_.upload(interactions_.exchange.rules(), stream()),
             .sublattice = memory_.upload(interactions_.sublattice, stream())};

@@ -35,7 +35,7 @@ struct InteractionRules {
   const std::int32_t* coupling = nullptr;  // [bond_draws]
   const std::int32_t* field = nullptr;     // [sites]; nullptr: no field
   const Boltzmann* boltzmann = nullptr;    // [T]
-  const Site* of_colour = nullptr;         // [sites] ordered by colour
+  const Site* sites_by_colour = nullptr;   // [sites] ordered by colour
   LocalUpdate local = LocalUpdate::metropolis;
   const ExchangeRule* exchange = nullptr;    // [T - 1]
   const std::uint8_t* sublattice = nullptr;  // [sites] Graph::sublattices(); nullptr: not needed

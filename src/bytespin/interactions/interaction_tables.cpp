@@ -64,13 +64,13 @@ InteractionTables::InteractionTables(const GraphTables& tables, const EngineSpec
   for (int colour = 0; colour < graph.colours(); ++colour) {
     for (std::uint64_t site = 0; site < tables.sites; ++site) {
       if (graph.colour(static_cast<Site>(site)) == colour) {
-        of_colour.push_back(static_cast<Site>(site));
+        sites_by_colour.push_back(static_cast<Site>(site));
       }
     }
-    first_of_colour.push_back(of_colour.size());
+    first_of_colour.push_back(sites_by_colour.size());
   }
-  rules = {tables.view(),           coupling.data(),  field.empty() ? nullptr : field.data(),
-           boltzmann.data(),        of_colour.data(), spec.local,
+  rules = {tables.view(),           coupling.data(),        field.empty() ? nullptr : field.data(),
+           boltzmann.data(),        sites_by_colour.data(), spec.local,
            exchange.rules().data(), sublattice.data()};
 }
 

@@ -27,7 +27,7 @@ struct InteractionTables {
   std::vector<std::int32_t> coupling, field;  // as in InteractionRules
   std::vector<std::uint8_t> sublattice;       // as in InteractionRules
   std::vector<Boltzmann> boltzmann;
-  std::vector<Site> of_colour;
+  std::vector<Site> sites_by_colour;
   std::vector<std::size_t> first_of_colour;  // [colours + 1]
   std::size_t temperatures, replicas;        // of a temperature
   ReplicaExchange exchange;

@@ -280,9 +280,9 @@ void launch_measure(const GraphView& graph, const Geometry& geometry,
                     unsigned long long* counts, cudaStream_t stream) {
   (graph.potts ? launch_count<PottsCounter> : launch_count<IsingCounter>)(graph, geometry, replicas,
                                                                           unequal, counts, stream);
-  const DeviceReplicas of_bonds = replicas.part.overlaps ? replicas.whole() : replicas;
-  launch(count_rewired, of_bonds.blocks(blocks_for(graph.rewired_count)), {.threads = kThreads},
-         stream, graph, geometry, replicas, unequal);
+  const DeviceReplicas bond_replicas = replicas.part.overlaps ? replicas.whole() : replicas;
+  launch(count_rewired, bond_replicas.blocks(blocks_for(graph.rewired_count)),
+         {.threads = kThreads}, stream, graph, geometry, replicas, unequal);
 }
 
 void launch_gather(const std::uint8_t* spins, const Site* sites, std::uint64_t count, bool bits,

@@ -45,10 +45,10 @@ struct BorderBonds {
       borders.inner[k] = FastDiv(geometry.stride[k]);
       borders.first[k + 1] = borders.first[k] + (bonds + 31) / 32 * 32;
     }
-    const DevicePart of_rewired = part.overlaps ? DevicePart{} : part;
-    borders.skip[kDim] = of_rewired.begin(graph.rewired_count);
+    const DevicePart rewired_part = part.overlaps ? DevicePart{} : part;
+    borders.skip[kDim] = rewired_part.begin(graph.rewired_count);
     borders.first[kDim + 1] =
-        borders.first[kDim] + of_rewired.end(graph.rewired_count) - borders.skip[kDim];
+        borders.first[kDim] + rewired_part.end(graph.rewired_count) - borders.skip[kDim];
     return borders;
   }
 

@@ -21,7 +21,7 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
-// The arrays of one replica in FusedLabels. `turn` (even or odd) selects one of the two forests.
+// The arrays of one replica in FusedLabels. The parity of `update` selects a forest.
 struct FusedReplica {
   std::uint32_t* drawn;
   std::uint16_t* label;
@@ -31,15 +31,15 @@ struct FusedReplica {
   std::uint32_t* size;
 
   __device__ __forceinline__ FusedReplica(const FusedLabels& all, std::uint32_t replica,
-                                          std::uint32_t turn)
+                                          std::uint32_t update)
       : drawn(all.drawn + replica * all.drawn_stride) {
     const std::size_t tiles = static_cast<std::size_t>(replica) * all.stride;
     const std::size_t nodes = tiles * all.capacity;
     label = all.label + tiles * kTileSites;
     count = all.count + tiles;
-    forest = {(turn % 2 == 0 ? all.node[0] : all.node[1]) + nodes};
-    own = (turn % 2 == 0 ? all.own[0] : all.own[1]) + nodes;
-    size = (turn % 2 == 0 ? all.size[0] : all.size[1]) + nodes;
+    forest = {(update % 2 == 0 ? all.node[0] : all.node[1]) + nodes};
+    own = (update % 2 == 0 ? all.own[0] : all.own[1]) + nodes;
+    size = (update % 2 == 0 ? all.size[0] : all.size[1]) + nodes;
   }
 };
 

@@ -81,7 +81,7 @@ class FusedSubdomain final : public CudaSubdomain {
   DeviceBuffer<std::uint64_t> ends_first_;  // as RankEnds
   DeviceBuffer<unsigned long long> pairs_,
       met_;  // as in SlabEdges; pairs_ holds two lists, used alternately
-  std::uint32_t pairs_turn_ = 0;
+  std::uint32_t pairs_parity_ = 0;
   // Memory for copies of the lists of all ranks, for devices that cannot read them in place.
   struct GatheredLists {
     std::vector<std::uint64_t> first;  // [ranks + 1] index in `words` where each list begins
@@ -277,7 +277,7 @@ void FusedSubdomain::join_slabs(std::uint64_t replica, std::uint32_t update) {
   urgent_follows();
   launch_clear_table(pairs_lists_, {table_.data()}, urgent_.get());
   met_.clear(urgent_.get());
-  pairs_turn_ ^= 1;
+  pairs_parity_ ^= 1;
   check_cuda(cudaMemsetAsync(pairs(), 0, sizeof(unsigned long long), urgent_.get()), "clearing");
   add_parts(replica, update);
 }
@@ -288,7 +288,7 @@ AdoptedLabels FusedSubdomain::adopted(std::uint64_t replica) {
 }
 
 unsigned long long* FusedSubdomain::pairs() {
-  return pairs_.data() + pairs_turn_ * (1 + slab_.ends_in());
+  return pairs_.data() + pairs_parity_ * (1 + slab_.ends_in());
 }
 
 unsigned long long* FusedSubdomain::parts(std::uint64_t replica, std::uint32_t update) {
@@ -337,7 +337,7 @@ void FusedSubdomain::exchange_lists(std::uint64_t replica, std::uint32_t update,
     return {on_device(row, std::span(at).subspan(first, ranks)), static_cast<std::uint32_t>(ranks),
             all.most};
   };
-  if (pairs) pairs_lists_ = lists(1 + pairs_turn_, 0, all_pairs_);
+  if (pairs) pairs_lists_ = lists(1 + pairs_parity_, 0, all_pairs_);
   if (update > 0) {
     parts_lists_ = lists(3 + (update + 1) % 2 * replicas_ + replica, pairs ? ranks : 0, all_parts_);
   }

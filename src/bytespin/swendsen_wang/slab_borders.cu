@@ -61,11 +61,11 @@ __device__ __forceinline__ std::uint32_t take_places(unsigned takes, std::uint32
   __syncthreads();
   if (threadIdx.x == 0) {
     std::uint32_t all = 0;
-    for (const std::uint32_t of_warp : first) all += of_warp;
+    for (const std::uint32_t warp_count : first) all += warp_count;
     std::uint32_t next = all > 0 ? atomicAdd(count, all) : 0;
-    for (std::uint32_t& of_warp : first) {
-      next += of_warp;
-      of_warp = next - of_warp;
+    for (std::uint32_t& warp_count : first) {
+      next += warp_count;
+      warp_count = next - warp_count;
     }
   }
   __syncthreads();
@@ -314,9 +314,9 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint32_t k = blockIdx.x * kThreads + threadIdx.x; k < count; k += step) {
     const std::uint32_t size = arrays.size[adopted.node[k]];
     parts[1 + k] = static_cast<unsigned long long>(adopted.smallest[k]) << 32 | size;
-    const std::uint64_t of_part = std::uint64_t{size} * size;
-    square += of_part;
-    fourth += static_cast<WideSum>(of_part) * of_part;
+    const std::uint64_t squared_size = std::uint64_t{size} * size;
+    square += squared_size;
+    fourth += static_cast<WideSum>(squared_size) * squared_size;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) parts[0] = count;
   add_block_sums(square, fourth, sums);

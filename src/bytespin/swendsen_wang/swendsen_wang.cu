@@ -736,10 +736,10 @@ SwendsenWangCuda::SwendsenWangCuda(const GraphView& graph, const DeviceReplicas&
 
 std::uint64_t SwendsenWangCuda::bytes(const GraphView& graph, std::uint32_t replicas) {
   DeviceLabels labels = make_labels(graph);
-  std::uint64_t of_replica = 0;
+  std::uint64_t replica_bytes = 0;
   for_each_array(labels, graph,
-                 [&]<class T>(T*, std::uint64_t count) { of_replica += sizeof(T) * count; });
-  return replicas * of_replica;
+                 [&]<class T>(T*, std::uint64_t count) { replica_bytes += sizeof(T) * count; });
+  return replicas * replica_bytes;
 }
 
 void SwendsenWangCuda::run(const DeviceReplicas& replicas, std::uint32_t updates,

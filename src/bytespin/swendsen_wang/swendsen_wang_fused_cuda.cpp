@@ -52,10 +52,10 @@ void for_each_array(FusedLabels& labels, F&& array) {
   array(labels.sums, std::uint64_t{3} * labels.copies * kUpdatesPerBatch, 0);
   array(labels.label, tiles * kTileSites, std::uint64_t{kTileSites});
   array(labels.count, tiles, 1);
-  for (int turn = 0; turn < 2; ++turn) {
-    array(labels.node[turn], tiles * nodes, nodes);
-    array(labels.own[turn], tiles * nodes, nodes);
-    array(labels.size[turn], tiles * nodes, nodes);
+  for (int parity = 0; parity < 2; ++parity) {
+    array(labels.node[parity], tiles * nodes, nodes);
+    array(labels.own[parity], tiles * nodes, nodes);
+    array(labels.size[parity], tiles * nodes, nodes);
   }
 }
 
@@ -69,11 +69,11 @@ bool FusedSwendsenWang::takes(const GraphView& graph) {
 std::uint64_t FusedSwendsenWang::bytes(const GraphView& graph, std::uint32_t replicas,
                                        const DevicePart& tiles) {
   FusedLabels labels = make_labels(graph, tiles);
-  std::uint64_t of_replica = 0;
+  std::uint64_t replica_bytes = 0;
   for_each_array(labels, [&]<class T>(T*, std::uint64_t count, std::uint64_t) {
-    of_replica += sizeof(T) * count;
+    replica_bytes += sizeof(T) * count;
   });
-  return replicas * of_replica + (graph.rewired_count > 0 ? 8 * mask_words(graph) : 0);
+  return replicas * replica_bytes + (graph.rewired_count > 0 ? 8 * mask_words(graph) : 0);
 }
 
 FusedSwendsenWang::FusedSwendsenWang(const GraphView& graph, std::uint32_t replicas,

@@ -102,9 +102,9 @@ __device__ __forceinline__ void renew_tile(const SeedRun& run, std::uint32_t rep
   __syncwarp();
   for_each_node(tile.node, count, word.first, [&](bool there, Site node, std::uint32_t place) {
     if (!there) return;
-    const std::uint8_t of_root = marks[arrays.parent[node]];
-    tile.mark[place] = of_root;
-    any = any || of_root != 0;
+    const std::uint8_t root_mark = marks[arrays.parent[node]];
+    tile.mark[place] = root_mark;
+    any = any || root_mark != 0;
   });
   __syncwarp();
   if (!__any_sync(~0u, any)) return;

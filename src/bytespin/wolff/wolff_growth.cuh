@@ -161,13 +161,13 @@ class BlockGrowth {
   template <class Spins, class Count, class Source>
   __device__ __forceinline__ unsigned level(const Update& update, const Spins& spins, Queue queue,
                                             Count first, Count n, Count step, Source&& source) {
-    if (threadIdx.x == 0) counts_.claimed[(turn_ + 1) % 3] = 0;
+    if (threadIdx.x == 0) counts_.claimed[(level_ + 1) % 3] = 0;
     for (Count item = first + threadIdx.x; item < n; item += step) {
       visit(update, spins, queue, source(item / kWays<kDim>),
             static_cast<unsigned>(item % kWays<kDim>));
     }
     __syncthreads();
-    return counts_.claimed[turn_++ % 3];
+    return counts_.claimed[level_++ % 3];
   }
 
   // A level from the frontier of `n` <= kFrontier sites of the previous level.
@@ -180,7 +180,7 @@ class BlockGrowth {
   }
 
   // The frontier that next_level() reads.
-  __device__ __forceinline__ Site* frontier() { return frontier_.sites[turn_ & 1u]; }
+  __device__ __forceinline__ Site* frontier() { return frontier_.sites[level_ & 1u]; }
 
   // Appends the frontier of the previous level, of which `claimed` joined, to the replica's queue.
   __device__ __forceinline__ void flush(Queue queue, unsigned claimed) {
@@ -226,9 +226,9 @@ class BlockGrowth {
   }
 
   __device__ __forceinline__ void put(const Queue& queue, Site site) {
-    const unsigned at = atomicAdd(&counts_.claimed[turn_ % 3], 1u);
+    const unsigned at = atomicAdd(&counts_.claimed[level_ % 3], 1u);
     if (at < kFrontier) {
-      frontier_.sites[(turn_ + 1) & 1u][at] = site;
+      frontier_.sites[(level_ + 1) & 1u][at] = site;
     } else {
       queue.sites[queue.end + atomicAdd(queue.added, 1u)] = site;
     }
@@ -238,7 +238,7 @@ class BlockGrowth {
   const Geometry& geometry_;
   GrowthFrontier& frontier_;
   GrowthCounts& counts_;
-  unsigned turn_ = 0;
+  unsigned level_ = 0;
 };
 
 }  // namespace rewise::bytespin::device

@@ -82,14 +82,14 @@ inline constexpr unsigned kModified = 512;
 // Sites that refill() takes from the queue at a time.
 inline constexpr unsigned kRefill = 128;
 
-// Shared memory of a block besides the buffer of candidates. Turn t counts in entry t % 3 and
-// clears the entry of turn t + 1.
+// Shared memory of a block besides the buffer of candidates. Round t counts in entry t % 3 and
+// clears the entry of round t + 1.
 struct CandidateShared {
   unsigned listed[3], queued[3], modified[3];
   std::uint32_t modified_site[2][kModified];  // index among the modified sites
 };
 
-// The growth of clusters by one block; all threads call the public functions. A turn lies between
+// The growth of clusters by one block; all threads call the public functions. A round lies between
 // two barriers: it reads one half of the buffers and fills the other.
 template <int kDim, class Spins>
 class CandidateGrowth {
@@ -119,7 +119,7 @@ class CandidateGrowth {
     draws_ = draws;
     up_ = !spins_.up(seed);
     head_ = tail_ = 0;
-    begin_turn();
+    begin_round();
     __syncthreads();  // all have read the seed's spin before it flips
     if (threadIdx.x == 0) {
       spins_.claim(seed, up_);
@@ -127,7 +127,7 @@ class CandidateGrowth {
       const SiteMasks& masks = g_.site_masks[seed >> 5];
       list(seed, masks.modified, masks.before);
     }
-    end_turn();
+    end_round();
   }
 
   __device__ __forceinline__ bool complete() const {
@@ -154,14 +154,14 @@ class CandidateGrowth {
   }
 
   // Decides all candidates and lists the candidates of new sites. Modified sites are deferred to
-  // the next turn, in which some lanes share their bonds while others decide candidates.
-  __device__ __forceinline__ void level() { turn(capacity_); }
+  // the next round, in which some lanes share their bonds while others decide candidates.
+  __device__ __forceinline__ void level() { make_level(capacity_); }
   // level(), but all new sites, modified ones included, enter the queue.
-  __device__ __forceinline__ void level_into_queue() { turn(0); }
+  __device__ __forceinline__ void level_into_queue() { make_level(0); }
 
   // Adds the candidates of some sites of the queue to those already listed.
   __device__ __forceinline__ void refill() {
-    begin_turn();
+    begin_round();
     const unsigned sites = min(tail_ - head_, kRefill);
     for (unsigned k = threadIdx.x; k < count_; k += blockDim.x) next_[k] = now_[k];
     for (unsigned k = threadIdx.x; k < modified_; k += blockDim.x) {
@@ -176,12 +176,12 @@ class CandidateGrowth {
       list(site, masks.modified, masks.before);
     }
     head_ += sites;
-    end_turn();
+    end_round();
   }
 
  private:
-  __device__ __forceinline__ void turn(unsigned room) {
-    begin_turn();
+  __device__ __forceinline__ void make_level(unsigned room) {
+    begin_round();
     room_ = room;
     const unsigned first = (count_ + 31u) & ~31u, all = first + modified_ * kWays<kDim>;
     for (unsigned item = threadIdx.x; item < all; item += blockDim.x) {
@@ -200,10 +200,10 @@ class CandidateGrowth {
         }
       }
     }
-    end_turn();
+    end_round();
   }
 
-  __device__ __forceinline__ void begin_turn() {
+  __device__ __forceinline__ void begin_round() {
     const unsigned coming = phase_ == 2 ? 0 : phase_ + 1;
     if (threadIdx.x == 0) {
       shared_.listed[coming] = shared_.queued[coming] = shared_.modified[coming] = 0;
@@ -211,7 +211,7 @@ class CandidateGrowth {
     kept_ = kept_modified_ = 0;
     room_ = capacity_;
   }
-  __device__ __forceinline__ void end_turn() {
+  __device__ __forceinline__ void end_round() {
     __syncthreads();
     count_ = min(room_, kept_ + shared_.listed[phase_]);
     modified_ = min(kModified, kept_modified_ + shared_.modified[phase_]);
@@ -519,8 +519,8 @@ class Member {
     begin_ = begin;
     end_ = end;
     while (end_ - begin_ > kAlone) {
-      const Queue queue{sites_, &group_.added[turn_ % 3], end_};
-      if (rank_ == 0 && threadIdx.x == 0) group_.added[(turn_ + 1) % 3] = 0;
+      const Queue queue{sites_, &group_.added[common_level_ % 3], end_};
+      if (rank_ == 0 && threadIdx.x == 0) group_.added[(common_level_ + 1) % 3] = 0;
       const Site* const from = sites_ + begin_;
       const unsigned claimed =
           common_.level(update, spins, queue, std::uint64_t{rank_} * blockDim.x,
@@ -529,8 +529,8 @@ class Member {
       if (claimed > 0) common_.flush(queue, claimed);
       if (threadIdx.x == 0) flipped_ += claimed;
       barrier_.wait();
-      cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(group_.added[turn_ % 3]);
-      ++turn_;
+      cuda::atomic_ref<unsigned, cuda::thread_scope_device> added(group_.added[common_level_ % 3]);
+      ++common_level_;
       begin_ = end_;
       end_ += added.load(cuda::memory_order_relaxed);
     }
@@ -545,7 +545,7 @@ class Member {
   Site* const sites_;           // [sites]
   CandidateGrowth<kDim, OwnSpins> growth_;
   BlockGrowth<kDim> common_;
-  unsigned turn_ = 0;  // common levels so far
+  unsigned common_level_ = 0;  // common levels so far
   unsigned begin_ = 0, end_ = 0;
   unsigned long long flipped_ = 0;
 };

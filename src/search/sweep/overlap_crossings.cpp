@@ -77,7 +77,7 @@ std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& s
     const std::string_view name =
         crossing_name(observable == kCubicOverlap ? kScaledOverlap : observable);
     const auto measured = std::ranges::find(overlap_observables(), name, &OverlapObservable::name);
-    std::vector<JackknifeCurve> of_sizes;
+    std::vector<JackknifeCurve> size_curves;
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const SizeCurves& curves = averages[k].curves;
       if (!curves.has(name) || sizes[k].samples.graphs.size() < 2) return {};
@@ -89,10 +89,10 @@ std::vector<Crossing> overlap_crossings(double p, const std::vector<SizeData>& s
         curve.value *= factor;
         curve.left_out *= factor;
       }
-      of_sizes.push_back(std::move(curve));
+      size_curves.push_back(std::move(curve));
     }
-    for (Crossing crossing : consecutive_crossings(of_sizes, observable)) {
-      if (crossing.status == CrossingStatus::found && !is_known(crossing, of_sizes)) {
+    for (Crossing crossing : consecutive_crossings(size_curves, observable)) {
+      if (crossing.status == CrossingStatus::found && !is_known(crossing, size_curves)) {
         crossing.status = CrossingStatus::unstable;
       }
       all.push_back(std::move(crossing));

@@ -20,7 +20,7 @@ constexpr std::size_t kFewGraphs = 4;
 // uncorrelated (task_results.hpp, moments.hpp).
 void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyConfig& config) {
   const std::uint32_t replicas = config.replicas;
-  constexpr std::uint64_t of_pairs = 8;
+  constexpr std::uint64_t pair_blocks = 8;
   constexpr double apart = 2;  // tau_int
   const auto every = static_cast<double>(size.plan.every);
   for (const TemperatureResult& result : size.single) {
@@ -35,13 +35,13 @@ void warn_of_short_blocks(SweepPoint& point, const SizeData& size, const StudyCo
     break;
   }
   const double tau = longest_tau(size);
-  const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / of_pairs, 1);
-  if (replicas == 1 && (size.plan.measure < of_pairs * of_pairs ||
+  const std::uint64_t length = std::max<std::uint64_t>(size.plan.measure / pair_blocks, 1);
+  if (replicas == 1 && (size.plan.measure < pair_blocks * pair_blocks ||
                         static_cast<double>(length) * every < apart * tau)) {
     point.warnings.push_back(
         fmt::format("{}: C and chi are too small: with one replica, they need more than {} "
                     "measurements over {} tau_int; raise sampling.measure or use two replicas",
-                    size_text(size), size.plan.measure, 2 * apart * of_pairs));
+                    size_text(size), size.plan.measure, 2 * apart * pair_blocks));
   }
 }
 

@@ -57,10 +57,10 @@ void extrapolate(const StudyConfig& config, TcPointResult& result) {
         "four states: corrections to scaling are logarithmic and are neglected; Tc may be off by "
         "more than its error");
   }
-  std::vector<Crossing> of_binder;
+  std::vector<Crossing> binder_crossings;
   for (const auto& crossing : result.crossings) {
     if (crossing.with_limit()) continue;
-    if (crossing.observable == kBinder) of_binder.push_back(crossing);
+    if (crossing.observable == kBinder) binder_crossings.push_back(crossing);
     if (crossing.status == CrossingStatus::found) continue;
     result.warnings.push_back(fmt::format(
         "{} of {} and {} sites: {}", crossing_symbol(crossing.observable), crossing.smaller,
@@ -75,7 +75,7 @@ void extrapolate(const StudyConfig& config, TcPointResult& result) {
     if (ratio) series = SeriesPrior{*ratio, next_term_of_limit(config.dim())};
   }
   result.tc = extrapolate_temperature(result.crossings, result.exponents, series);
-  result.binder = extrapolate_height(of_binder, result.exponents);
+  result.binder = extrapolate_height(binder_crossings, result.exponents);
 }
 
 // Crossing of U of the two largest sizes, if it was found.
@@ -263,14 +263,14 @@ std::vector<Crossing> crossings_of(const StudyConfig& config, const WindowPoint&
   std::vector<Crossing> all;
   std::vector<std::vector<JackknifeCurve>> curves(2);
   for (const CrossingObservable observable : {kBinder, kScaledM2}) {
-    auto& of_sizes = curves[observable];
+    auto& size_curves = curves[observable];
     for (std::size_t k = 0; k < point.sizes.size(); ++k) {
       const SizeSamples& samples = point.sizes[k].samples;
       const auto number = static_cast<int>(k);
-      of_sizes.push_back(thermal ? thermal_curve(number, samples, observable)
-                                 : observable_curve(number, samples, observable));
+      size_curves.push_back(thermal ? thermal_curve(number, samples, observable)
+                                    : observable_curve(number, samples, observable));
     }
-    const auto found = consecutive_crossings(of_sizes, observable);
+    const auto found = consecutive_crossings(size_curves, observable);
     all.insert(all.end(), found.begin(), found.end());
   }
   for (std::size_t k = 0; k < point.sizes.size(); ++k) {

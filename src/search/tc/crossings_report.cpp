@@ -42,7 +42,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
     return std::find(list.begin(), list.end(), i) != list.end();
   };
   Json list = Json::array();
-  std::size_t of_binder = 0;
+  std::size_t binder_index = 0;
   for (std::size_t i = 0; i < result.crossings.size(); ++i) {
     const Crossing& c = result.crossings[i];
     const bool known = c.status != CrossingStatus::none;
@@ -59,7 +59,7 @@ Json crossings_json(const WindowPoint& point, const TcPointResult& result) {
     json["shift"] = crossing_shift(c.smaller, c.larger, result.exponents);
     if (pair) json["height_shift"] = crossing_height_shift(c.smaller, c.larger, result.exponents);
     json["used"] = is_in(used, i);
-    if (c.observable == kBinder && pair) json["height_used"] = is_in(height_used, of_binder++);
+    if (c.observable == kBinder && pair) json["height_used"] = is_in(height_used, binder_index++);
     list.push_back(std::move(json));
   }
   return list;
@@ -100,11 +100,11 @@ Json tc_json(const TcPointResult& result) {
 }
 
 Json binder_json(const TcPointResult& result) {
-  std::vector<Crossing> of_binder;
+  std::vector<Crossing> binder_crossings;
   for (const Crossing& c : result.crossings) {
-    if (c.observable == kBinder && !c.with_limit()) of_binder.push_back(c);
+    if (c.observable == kBinder && !c.with_limit()) binder_crossings.push_back(c);
   }
-  return extrapolated_json(result.binder, of_binder);
+  return extrapolated_json(result.binder, binder_crossings);
 }
 
 // null if no collapse was found; "against" says why one was rejected.

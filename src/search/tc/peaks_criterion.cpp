@@ -40,21 +40,21 @@ PeakPositions peak_positions(const SizeSamples& all) {
   samples.graphs.resize(std::min<std::size_t>(all.graphs.size(), kPilotGraphs));
   const JackknifeCurve heat = fine_curve(0, samples, specific_heat),
                        chi = fine_curve(0, samples, susceptibility);
-  const double of_heat = find_peak(heat).temperature.value,
-               of_chi = find_peak(chi).temperature.value;
+  const double heat_peak = find_peak(heat).temperature.value,
+               chi_peak = find_peak(chi).temperature.value;
   PeakPositions found;
   double weights = 0;
   for (const GraphSample& graph : samples.graphs) {
     weights += graph.peaks.weights_temperature / static_cast<double>(samples.graphs.size());
     found.outside += graph.peaks.outside ? 1.0 / static_cast<double>(samples.graphs.size()) : 0.0;
   }
-  found.low = std::min({of_heat, of_chi, weights});
-  found.high = std::max({of_heat, of_chi, weights});
+  found.low = std::min({heat_peak, chi_peak, weights});
+  found.high = std::max({heat_peak, chi_peak, weights});
   Eigen::Index top = 0;
   const double half = heat.value.maxCoeff(&top) / 2;
   for (Eigen::Index k = 0; k < heat.value.size(); ++k) {
     if (heat.value[k] >= half) continue;
-    const double distance = std::abs(heat.temperature[k] - of_heat);
+    const double distance = std::abs(heat.temperature[k] - heat_peak);
     if (!(distance >= found.half_width)) found.half_width = distance;
   }
   return found;

@@ -329,22 +329,23 @@ void begin_last(TreeSearchState& search) {
       std::clamp(std::log((search.rule.is_glass() ? 480 : 40) / wanted), 8.0, 20.0);
   search.data.length = bare_correlation_length(search.rule.dim, pilot.size);
   // Divides the variance of ln lambda of one lattice, times its sites, into the part that further
-  // updates reduce (of_update, for one update) and the rest (of_lattice).
+  // updates reduce (update_variance, for one update) and the rest (lattice_variance).
   double thermal = 0;
   for (const TreeRow& row : search.rows) {
     thermal += row.thermal / static_cast<double>(search.rows.size());
   }
   const double all =
       std::pow(pilot.lambda_error.error, 2) * static_cast<double>(search.rows.size());
-  const double of_pilots = std::min(kPilotVarianceRatio * thermal, (1 - kMinDisorder) * all);
+  const double pilot_variance = std::min(kPilotVarianceRatio * thermal, (1 - kMinDisorder) * all);
   // A low estimate (one standard deviation below, without the noise of fitted control variates),
   // since lattices can be added later but not removed.
   const auto graphs_of_pilots = static_cast<double>(search.rows.size());
   const double unfitted = graphs_of_pilots - static_cast<double>(controls_of(search));
   const double low = all * unfitted / graphs_of_pilots * (1 - std::sqrt(2 / unfitted));
-  const double of_update = kLastVarianceRatio / kPilotVarianceRatio * of_pilots * kPilotMeasure *
-                           search.sites(),
-               of_lattice = std::max(low - of_pilots, kMinDisorder * all) * search.sites();
+  const double update_variance = kLastVarianceRatio / kPilotVarianceRatio * pilot_variance *
+                                 kPilotMeasure * search.sites(),
+               lattice_variance =
+                   std::max(low - pilot_variance, kMinDisorder * all) * search.sites();
   search.equilibrate =
       std::max(search.equilibrate, equilibration(search.rule.dim, search.data.length));
   const auto measure = [](double updates) {
@@ -352,11 +353,11 @@ void begin_last(TreeSearchState& search) {
         std::clamp(std::round(updates), double{kPilotMeasure}, double{kMaxMeasure}));
   };
   const auto sites_for = [&](std::uint64_t updates) {
-    return (of_update / static_cast<double>(updates) + of_lattice) / (wanted * wanted);
+    return (update_variance / static_cast<double>(updates) + lattice_variance) / (wanted * wanted);
   };
-  // Minimises the work for the error: (equilibrate + m) (of_update / m + of_lattice).
-  search.measure =
-      measure(std::sqrt(static_cast<double>(search.equilibrate) * of_update / of_lattice));
+  // Minimises the work for the error: (equilibrate + m) (update_variance / m + lattice_variance).
+  search.measure = measure(
+      std::sqrt(static_cast<double>(search.equilibrate) * update_variance / lattice_variance));
   const double dim = search.rule.dim, pilot_edge = search.edge;
   const double by_error =
       std::pow(std::min(sites_for(search.measure) / kGraphs, kMaxBareSites), 1 / dim);
@@ -366,8 +367,8 @@ void begin_last(TreeSearchState& search) {
   if (is_too_large(search.sites())) return fail(search, too_large());
   const bool many = search.sites() < kHuge && !averages_itself(search);
   const double least = many ? 2 * kMinBareLattices : kMinBareLattices;
-  const double room = least * search.sites() * wanted * wanted - of_lattice;
-  if (room > 0) search.measure = std::min(search.measure, measure(1.5 * of_update / room));
+  const double room = least * search.sites() * wanted * wanted - lattice_variance;
+  if (room > 0) search.measure = std::min(search.measure, measure(1.5 * update_variance / room));
   search.last = true;
   const double graphs = std::ceil(0.7 * sites_for(search.measure) / search.sites());
   search.graphs = static_cast<std::uint32_t>(std::clamp(graphs, least, double{kGraphs}));
@@ -469,11 +470,11 @@ void decide_last(TreeSearchState& search, const TreeRoot& root) {
                u1 = tree_coordinate(search.rule, search.temperatures[1]);
   const double curvature = curvature_error(u1 - u0);
   const double form = point.form == TreeForm::small_p ? kSmallPError * point.p : 0;
-  const double of_removed = slope * shift;
+  const double removed_error = slope * shift;
   point.systematic =
       root.tc.value / slope *
       std::sqrt(size * size + curvature * curvature + form * form +
-                std::pow(swap_error(search.rule, root), 2) + of_removed * of_removed);
+                std::pow(swap_error(search.rule, root), 2) + removed_error * removed_error);
   point.reached = point.tc().total().error / root.tc.value;
   if (point.reached <= point.requested) {
     keep_lambda(search, root);

@@ -37,9 +37,9 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
   const auto& crosses = pairs ? data.pair_cross : data.cluster_cross;
   const auto& weights = pairs ? data.pair_weight : data.cluster_weight;
   const std::size_t samples = pairs ? replicas / 2 : replicas;
-  const double of_sample = each * static_cast<double>(replicas / samples);
-  std::vector<double> of_start[2];  // [cold, hot][replica], sums over clusters
-  for (auto& start : of_start) start.resize(replicas / 2);
+  const double sample_weight = each * static_cast<double>(replicas / samples);
+  std::vector<double> start_sums[2];  // [cold, hot][replica], sums over clusters
+  for (auto& start : start_sums) start.resize(replicas / 2);
   for (std::size_t t = 0; t < data.temperature.size(); ++t) {
     const auto at = static_cast<Eigen::Index>(t);
     Eigen::ArrayXd by_sample = Eigen::ArrayXd::Zero(static_cast<Eigen::Index>(samples));
@@ -47,18 +47,18 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
       for (std::size_t r = 0; r < replicas; ++r) {
         const auto size = static_cast<double>(data.cluster_size.at(t, n, r));
         row.size(at) += size * each;
-        of_start[r % 2][r / 2] += size;
+        start_sums[r % 2][r / 2] += size;
         row.bond(at) +=
             static_cast<double>(data.bond_sum.at(t, n, r)) /
             (static_cast<double>(data.graph.bonds) * static_cast<double>(replicas * times));
       }
       for (std::size_t r = 0; r < samples; ++r) {
         const auto square = static_cast<double>(squares.at(t, n, r));
-        row.mm(at) += square * of_sample;
+        row.mm(at) += square * sample_weight;
         by_sample(static_cast<Eigen::Index>(r)) += square;
         if (crosses.empty()) continue;
-        row.md(at) += static_cast<double>(crosses.at(t, n, r)) * of_sample;
-        row.dd(at) += static_cast<double>(weights.at(t, n, r)) * of_sample;
+        row.md(at) += static_cast<double>(crosses.at(t, n, r)) * sample_weight;
+        row.dd(at) += static_cast<double>(weights.at(t, n, r)) * sample_weight;
       }
     }
     if (data.graph.bonds == 0) row.bond(at) = std::tanh(1 / data.temperature[t]);  // of one bond
@@ -66,7 +66,7 @@ void reduce_tree(const TaskSpec& spec, const TaskData& data, TreeRow& row) {
     row.thermal += (by_sample / by_sample.mean() - 1).square().sum() /
                    static_cast<double>(samples * (samples - 1) * data.temperature.size());
   }
-  const Value cold = mean_and_error(of_start[0]), hot = mean_and_error(of_start[1]);
+  const Value cold = mean_and_error(start_sums[0]), hot = mean_and_error(start_sums[1]);
   const double sum = hot.value + cold.value;
   row.hot_less_cold = {(hot.value - cold.value) / sum, std::hypot(hot.error, cold.error) / sum};
 }

@@ -193,11 +193,11 @@ class WindowSearch {
     const std::vector<ScanResult> results = tasks_.scan(jobs, seconds_from(0, points));
     ScanOutcome outcome;
     for (std::size_t n = 0; n < points.size(); ++n) {
-      const std::span of_point(&results[n * sizes], sizes);
-      const ScanDecision decision = criterion_.locate(of_point);
+      const std::span point_results(&results[n * sizes], sizes);
+      const ScanDecision decision = criterion_.locate(point_results);
       points_[points[n]].window.centre = decision.centre;
       if (!decision.found) outcome.lost.push_back(points[n]);
-      if (!starts_agree(of_point, decision.centre)) outcome.unsettled.push_back(points[n]);
+      if (!starts_agree(point_results, decision.centre)) outcome.unsettled.push_back(points[n]);
     }
     return outcome;
   }

@@ -79,7 +79,7 @@ std::vector<std::size_t> by_rank(const TuneResult& result) {
   return order;
 }
 
-std::string of_best(const TuneResult& result, const TuneRow& row) {
+std::string worth_over_best(const TuneResult& result, const TuneRow& row) {
   const double ratio = row.figures.worth.value / result.best().figures.worth.value;
   return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "-";
 }
@@ -198,7 +198,7 @@ std::string tune_table(const TuneResult& result) {
   for (const std::size_t k : by_rank(result)) {
     const TuneRow& row = result.rows[k];
     rows.push_back(row_text(result, row));
-    rows.back().push_back(of_best(result, row));
+    rows.back().push_back(worth_over_best(result, row));
     rows.back().push_back(verdict(result, k));
   }
   out += aligned_table(rows);
