@@ -71,7 +71,7 @@ RUN_KEYS = {
     "name": key_spec(TEXT, None), "kind": key_spec(TEXT, None),
     "dim": key_spec(WHOLE, 2, 1, 4), "sizes": key_spec(WHOLES, None, 4, 10 ** 6),
     "p": key_spec(NUMBERS, [0.0], 0, 1), "rule": key_spec(TEXT, "rewire"),
-    "graphs": key_spec(WHOLE, 1, 1, 1 << 16), "temperature": key_spec(NUMBERS, [], 1e-6, 1e6),
+    "graphs": key_spec(WHOLE, 1, 1, 1 << 16), "temperature": key_spec(NUMBERS, [], 1e-3, 1e6),
     "schedules": key_spec(TEXTS, []), "engine": key_spec(TEXT, "multispin"),
     "replicas": key_spec(WHOLE, 32, 1, 1 << 20), "seed": key_spec(WHOLE, 1, 0, (1 << 63) - 1),
     "prepare": key_spec(TEXT, "1:8"), "equilibrate": key_spec(WHOLE, 200, 0, 1 << 31),

@@ -91,6 +91,7 @@ std::unique_ptr<Engine> timed_engine(const Json& request, const Json& timing, co
     words.erase("--tile");
   }
   options.methods = choose_methods(words, kind, cluster, graph.lattice().dim);
+  check_methods(kind, options);
   options.ranks = timing.value("ranks", 1);
   if (options.ranks > 1 && options.device >= 0) {
     const std::vector<CudaDevice> devices = cuda_devices();

@@ -27,7 +27,8 @@ Json curve_json(const std::vector<Value>& values);
 std::string model_title(const Model& model);
 // What a number with its error means; the sentence goes on.
 inline constexpr std::string_view kErrorLegend = "2.3772(4) means 2.3772 +- 0.0004";
-// "exact Tc(0.1) is 2.345678; this result differs by -0.3 standard errors": `of` is what is exact.
+// "exact Tc(0.1) is 2.345678; this result differs by -0.3 standard errors": `quantity` is what is
+// exact.
 std::string beside_exact(std::string_view quantity, double exact, Value found, int decimals = 6,
                          std::string_view which = "this result");
 // "1.2e-04", or "-".
