@@ -36,6 +36,10 @@ std::unique_ptr<Engine> make_bytespin_engine(const Graph& graph, const EngineSpe
 #endif
   }
   if (options.ranks > 1) return make_bytespin_on_threads(graph, spec, options);
+  if (const std::string why = bytespin::kMethods.why_not(options.methods, false, false);
+      !why.empty()) {
+    throw Error(ExitCode::usage, why);
+  }
   if (interacting) return bytespin::make_interaction_engine(graph, spec, options);
   return std::make_unique<bytespin::CpuEngine>(graph, spec, options);
 }

@@ -127,6 +127,13 @@ TEST_CASE("a flip probability of few-cluster updates that is no probability is a
   }
 }
 
+TEST_CASE("a method of Wolff updates that needs CUDA is a usage error on the CPU") {
+  EngineOptions options;
+  options.methods = {.wolff = WolffMethod::persistent};
+  expect(ExitCode::usage, "persistent",
+         [&] { make_bytespin_engine(small_graph(), small_spec(ClusterUpdate::wolff), options); });
+}
+
 TEST_CASE("cold, hot and mixed starts") {
   const Graph graph = small_graph();
   EngineSpec spec = small_spec(ClusterUpdate::wolff);
