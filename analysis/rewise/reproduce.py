@@ -93,8 +93,9 @@ PANEL_KEYS = {key: key_spec(TEXT, None) for key in (
     "run", "table", "x", "y", "title", "also", "xscale", "yscale", "xlabel", "ylabel", "only",
     "lines")}
 PAPER_VALUE_KEYS = {"label": key_spec(TEXT, "theirs"), "source": key_spec(TEXT, None),
-              "x": key_spec(NUMBERS, None, -1e12, 1e12), "y": key_spec(NUMBERS, None, -1e12, 1e12),
-              "slope": key_spec(NUMBER, None, -100, 100)}
+                    "x": key_spec(NUMBERS, None, -1e12, 1e12),
+                    "y": key_spec(NUMBERS, None, -1e12, 1e12),
+                    "slope": key_spec(NUMBER, None, -100, 100)}
 FIGURE_KEYS = {"title": key_spec(TEXT, ""), "paper": key_spec(TEXT, ""),
                "found": key_spec(LINES, ""), "note": key_spec(LINES, "")}
 
@@ -283,7 +284,7 @@ def reproduce(options):
     if options.device_reason:
         print(f"device: {options.device} ({options.device_reason})", file=sys.stderr)
     runner = reproduce_runs.CommandRunner(options.program, folder, options.device, options.version,
-                                     options.threads, options.time_limit)
+                                          options.threads, options.time_limit)
     runner.install_signal_handlers()
     runner.title = figure["name"]
     kinds = reproduce_runs.KINDS | reproduce_times.KINDS

@@ -38,7 +38,7 @@ double bethe_tc(double b, std::uint32_t q) {
 }
 
 // Tc of the regular lattice, the lower end of the search. Rounded, because temperatures of studies
-// with a fixed `equilibrate` derive from these digits.
+// derive from these digits.
 double regular_tc(int dim) { return round_to_digits(regular_lattice(dim).tc().value, 4); }
 
 }  // namespace

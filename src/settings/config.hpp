@@ -45,7 +45,7 @@ struct StudyConfig : TaskSettings {
   std::vector<Schedule> schedules;      // empty: "auto"
   bool schedule_per_p = false;          // tc, after one_per_p(): `schedules` has one entry per p
   bool local_by_graph = false;          // "auto": local_update_for() decides by the graph
-  std::vector<ClusterUpdate> clusters;  // one, or [p] in tc; empty: "auto", as is the schedule
+  std::vector<ClusterUpdate> clusters;  // one, or [p] in tc; empty: "auto" (schedule, too)
   bool exchange = false;                // replica exchange between temperatures
   bool houdayer = false;                // Houdayer cluster moves
   std::optional<bool> staggered;        // as for measures_staggered(); nullopt: not given

@@ -27,9 +27,9 @@ def model_words(model):
 
 
 def model_words_of_task(task):
-    """model_words() the configuration of a task file."""
+    """model_words() of the configuration of a task file."""
     return model_words({key.removeprefix("sampling."): word
-                     for key, word in task.configuration.items() if key.startswith("sampling.")})
+                        for key, word in task.configuration.items() if key.startswith("sampling.")})
 
 
 def model_text(name, dim, words):

@@ -15,7 +15,7 @@ TEMPERATURES = {"specific_heat": r"largest $C$", "susceptibility": r"largest $\c
                 "weights": r"weights $q:1$"}
 # The keys in "peaks" of the same temperatures, determined for each graph and then averaged.
 MEANS_OVER_GRAPHS = {"specific_heat": "heat_of_graphs", "susceptibility": "chi_of_graphs",
-             "weights": "weights"}
+                     "weights": "weights"}
 ORDERS = {"first": "first order", "second": "second order", "undecided": "order undecided"}
 
 

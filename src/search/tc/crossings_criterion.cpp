@@ -2,10 +2,10 @@
 // cross.
 //
 // The coarse scan uses the two smallest sizes; the crossing of their U is the first estimate. The
-// window of each further size lies around its crossing with the previous size. Inside must lie: at
-// p = 0, the crossing of U; at p > 0, the crossings of U and N^x m^2 and, if possible, the
-// temperature where U of the larger size has its mean-field limit. After the last move, the mean of
-// both crossings suffices.
+// window of each further size lies around its crossing with the previous size. At p = 0 it must
+// contain the crossing of U; at p > 0, the crossings of U and N^x m^2 and, if possible, the
+// temperature where U of the larger size has its mean-field limit. After the last move, it is
+// enough if it contains the mean of both crossings.
 #include "src/search/tc/crossings_criterion.hpp"
 
 #include <fmt/format.h>
@@ -143,8 +143,8 @@ class CrossingsCriterion final : public WindowCriterion {
                                  .grid_points = 41,
                                  .measurements = 20}) {}
 
-  // Crossings do not if Tc = 0 (one dimension, p = 0), or if sizes = "auto" and the smallest
-  // lattice has fewer than 100 shortcuts.
+  // False if Tc = 0 (one dimension, p = 0), or if sizes = "auto" and the smallest lattice has fewer
+  // than 100 shortcuts.
   bool reaches(double p) const override {
     if (p == 0) return config_.dim() > 1;
     constexpr double shortcuts = 100;
